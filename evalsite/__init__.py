@@ -1,0 +1,5 @@
+"""Wiring of the site: settings, Celery, URLs. Tasks bind to the Celery application as soon as Django starts."""
+
+from evalsite.celery import app as celery_app
+
+__all__ = ["celery_app"]
