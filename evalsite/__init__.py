@@ -1,4 +1,4 @@
-"""Wiring of the site: settings, Celery, URLs. Tasks bind to the Celery application as soon as Django starts."""
+"""Wiring of the site: settings, Celery, URLs. Tasks bind to the Celery application when Django starts."""
 
 from evalsite.celery import app as celery_app
 

@@ -1,4 +1,4 @@
-"""The ASGI application, for a host that wants one; the site itself is served over WSGI (faster for sync views)."""
+"""The ASGI application, for a host that wants one; the site itself is served over WSGI."""
 
 import os
 

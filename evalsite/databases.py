@@ -22,7 +22,7 @@ SQLITE_OPTIONS: dict[str, Any] = {
 
 
 def database(var: Path) -> dict[str, Any]:
-    """Django's settings of the database that DATABASE_URL names. Raises ImproperlyConfigured in one sentence."""
+    """Django's settings of the database that DATABASE_URL names. Raises ImproperlyConfigured."""
     schemes = ("sqlite", "postgres", "postgresql")
     address = env.url("DATABASE_URL", f"sqlite:///{var / 'evalsite.sqlite3'}", schemes)
     pool = env.number("EVALSITE_POOL", 12, least=2, most=200)

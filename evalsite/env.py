@@ -1,9 +1,9 @@
 """Settings from the environment, loud on odd values.
 
-Every setting is read through one of the functions below. Each refuses a value it does not understand with one
-sentence that names the variable, says what was found and what would be accepted; nothing falls back silently.
-`KNOWN` collects what was read: a variable that starts with `EVALSITE_` and is not in it is a misspelling, which
-`evalsite.checks` reports, and a test compares it with `docs/settings.md`.
+Every setting is read through one of the functions below. Each refuses a value it does not understand with
+one sentence that names the variable, says what was found and what would be accepted; nothing falls back
+silently. `KNOWN` collects what was read: a variable that starts with `EVALSITE_` and is not in it is a
+misspelling, which `evalsite.checks` reports, and a test compares it with `docs/settings.md`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def private_directory(path: Path) -> Path:
 
 
 def secret_key(var: Path) -> str:
-    """The key that signs sessions: made once in `var/secret-key` (mode 600), the same at every later start."""
+    """The key that signs sessions: made once in `var/secret-key` (mode 600), the same ever after."""
     path = private_directory(var) / "secret-key"
     try:
         return path.read_text().strip() or _new_key(path)

@@ -72,7 +72,8 @@ class Redaction:
 class PrivateFile(logging.handlers.RotatingFileHandler):
     """A log of at most 10 MB and three older ones, mode 600, made on the first line.
 
-    A second process may rotate the same file: like WatchedFileHandler it reopens when the name points elsewhere.
+    A second process may rotate the same file: like WatchedFileHandler it reopens when the name
+    points elsewhere.
     """
 
     def __init__(self, filename: str) -> None:
@@ -110,7 +111,7 @@ def _before_rendering() -> list[structlog.typing.Processor]:
 
 
 def logging_config(path: Path, *, level: str, console: bool) -> dict[str, Any]:
-    """The dictionary for `logging.config`: JSON lines to `path`, and to standard error when `console` is set."""
+    """The dictionary for `logging.config`: JSON lines to `path`, and to stderr when `console` is set."""
     handlers: dict[str, Any] = {
         "file": {"class": "evalsite.logs.PrivateFile", "filename": str(path), "formatter": "json"},
         "console": {"class": "logging.StreamHandler", "formatter": "json"},

@@ -1,7 +1,7 @@
-"""Settings of the site. Every value from the environment goes through `evalsite.env`; `docs/settings.md` lists them.
+"""Settings of the site. Each value from the environment goes through `evalsite.env`; see `docs/settings.md`.
 
-Safe by default: DEBUG is off, and cookies, redirects and HSTS follow the scheme of EVALSITE_URL. Plain http is
-meant for the own machine only: any other host with http is refused by the system check `evalsite.E002`.
+Safe by default: DEBUG is off, and cookies, redirects and HSTS follow the scheme of EVALSITE_URL. Plain http
+is meant for the own machine only: any other host with http is refused by the system check `evalsite.E002`.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "web:sign_in"
 LOGIN_REDIRECT_URL = "web:home"
 LOGOUT_REDIRECT_URL = "web:sign_in"
-SESAME_TOKEN_NAME = "token"
+SESAME_TOKEN_NAME = "token"  # noqa: S105
 SESAME_MAX_AGE = 600
 SESAME_ONE_TIME = True
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -190,8 +190,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_RESULT_ACCEPT_CONTENT = CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_RESULT_BACKEND = None
-# Early: the message is only a hint, a killed worker's rows come back by the sweep. Late would hand a living group's
-# message to a second worker once the visibility time-out passes, for nothing.
+# Early: the message is only a hint, a killed worker's rows come back by the sweep. Late would hand a living
+# group's message to a second worker once the visibility time-out passes, for nothing.
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

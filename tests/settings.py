@@ -1,4 +1,4 @@
-"""The site's own settings with a database, a `var/` and a Redis number that belong to this test process alone."""
+"""The site's own settings with a database, `var/` and Redis number that belong to this test process alone."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address of the caller. `EVALSITE_PROXIES` says how many entries of X-Forwarded-For our proxies wrote.
+    """The caller's address. `EVALSITE_PROXIES` says how many entries of X-Forwarded-For our proxies wrote.
 
     Entries further left come from the caller, who could otherwise pick a new address for each guess.
     """

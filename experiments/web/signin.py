@@ -1,4 +1,4 @@
-"""Signing in: by password (throttled) or by the one-use link that the start of the site prints on its terminal."""
+"""Signing in: by password (throttled) or by the one-use link that the start of the site prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINK_ELSEWHERE = "A sign-in link works only in a browser on the machine that run
 @require_GET
 @never_cache
 def sign_in_by_link(request: HttpRequest) -> HttpResponse:
-    """Sign in the owner of the token, once, from this machine only; anything else shows the sign-in page with why."""
+    """Sign in the owner of the token, once, from this machine only; else show the sign-in page with why."""
     if not on_this_machine(request):
         return _refuse(request, LINK_ELSEWHERE)
     with transaction.atomic():
