@@ -7,10 +7,10 @@ is data here and never a crash.
 import json
 from typing import Any, NoReturn, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from experiments.evaluation.base import FrozenModel
-from experiments.evaluation.evidence import Citation, ModelCall, Passage, ToolCall
+from experiments.evaluation.evidence import Citation, ModelCall, Passage, Seconds, Tokens, ToolCall
 
 
 class BodyError(ValueError):
@@ -32,7 +32,9 @@ def read_json(raw: bytes | str) -> Any:
     except UnicodeDecodeError as broken:
         raise BodyError(f"is not UTF-8 (byte {broken.start + 1})") from broken
     except json.JSONDecodeError as broken:
-        raise BodyError(f"is not JSON: {broken.msg} at line {broken.lineno}, column {broken.colno}") from broken
+        raise BodyError(
+            f"is not JSON: {broken.msg} at line {broken.lineno}, column {broken.colno}"
+        ) from broken
     except RecursionError as broken:
         raise BodyError("is nested too deeply") from broken
     except BodyError:
@@ -88,9 +90,9 @@ class ModelCallBody(Body):
     """One call to a language model behind the service; None means not recorded, never zero."""
 
     model: str | None = None
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
-    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    seconds: Seconds | None = None
 
     def value(self) -> ModelCall:
         return ModelCall(

@@ -37,3 +37,11 @@ def resolve_secret(reference: str, environ: Mapping[str, str] | None = None) -> 
     if not value:
         raise SecretError(f"the environment variable {name} is not set")
     return value
+
+
+def redact(text: str, *secrets: str | None) -> str:
+    """``text`` with every given secret replaced by ``***``, for errors and logs. None and "" are skipped."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "***")
+    return text

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.evidence import Tokens
 from experiments.evaluation.setup import EvalSetup, FailingTool, Fixture
 from experiments.wire.body import Body, CitationBody, ModelCallBody, PassageBody, ToolCallBody
 from experiments.wire.fields import BaseUrl, Seconds
@@ -74,8 +75,8 @@ class SubmitRequest(Body):
 
 
 class UsageBody(Body):
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
 
 
 class SubmitReply(Body):

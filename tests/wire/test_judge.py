@@ -13,7 +13,12 @@ def test_a_judge_reads_its_key_by_reference_and_defaults_to_the_providers_own_ad
 
 @pytest.mark.parametrize(
     "data",
-    [{}, {"model": ""}, {"model": "m", "api_key": "sk-geheim"}, {"model": "m", "total_seconds": float("inf")}],
+    [
+        {},
+        {"model": ""},
+        {"model": "m", "api_key": "sk-geheim"},
+        {"model": "m", "total_seconds": float("inf")},
+    ],
 )
 def test_an_odd_judge_configuration_is_refused_without_echoing_values(data: dict[str, object]) -> None:
     with pytest.raises(ValidationError) as refused:

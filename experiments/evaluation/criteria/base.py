@@ -10,10 +10,12 @@ from pydantic import ConfigDict, ValidationError
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
-from experiments.evaluation.context import CriterionContext
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import CriterionStatus, Verdict
-from experiments.evaluation.ports import JudgeError, JudgeRequest, JudgeResult
+from experiments.evaluation.ports import CriterionContext, JudgeError, JudgeRequest, JudgeResult
+
+Params = Mapping[str, Any] | FrozenModel
+"""A kind's parameters: as a suite writes them, or validated already."""
 
 
 class NoParams(FrozenModel):
@@ -49,7 +51,12 @@ class CriterionKind(Protocol):
     def params_model(self) -> type[FrozenModel]: ...
 
     async def evaluate(
-        self, case: EvalCase, evidence: Evidence, *, params: Mapping[str, Any] | FrozenModel, ctx: CriterionContext
+        self,
+        case: EvalCase,
+        evidence: Evidence,
+        *,
+        params: Mapping[str, Any] | FrozenModel,
+        ctx: CriterionContext,
     ) -> Verdict: ...
 
 
@@ -76,13 +83,18 @@ class Builtin:
         self.needs = needs
 
     async def evaluate(
-        self, case: EvalCase, evidence: Evidence, *, params: Mapping[str, Any] | FrozenModel, ctx: CriterionContext
+        self,
+        case: EvalCase,
+        evidence: Evidence,
+        *,
+        params: Mapping[str, Any] | FrozenModel,
+        ctx: CriterionContext,
     ) -> Verdict:
         """The verdict; raises pydantic.ValidationError when the parameters do not fit the kind."""
         checked = params if isinstance(params, self.params_model) else self._validated(params)
         return await self.evaluator(case, evidence, params=checked, ctx=ctx)
 
-    def _validated(self, params: Mapping[str, Any] | FrozenModel) -> FrozenModel:
+    def _validated(self, params: Params) -> FrozenModel:
         given = params.model_dump() if isinstance(params, FrozenModel) else dict(params)
         return self.params_model.model_validate(given)
 

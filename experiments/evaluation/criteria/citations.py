@@ -6,7 +6,6 @@ from pydantic import ConfigDict, Field
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
-from experiments.evaluation.context import CriterionContext
 from experiments.evaluation.criteria.base import (
     Builtin,
     CriterionKind,
@@ -18,6 +17,7 @@ from experiments.evaluation.criteria.base import (
 from experiments.evaluation.criteria.matching import Match, distinct, matches_any, uncovered_groups
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
+from experiments.evaluation.ports import CriterionContext
 
 _SLACK = 1e-9
 _SHOWN = 5

@@ -7,11 +7,11 @@ from pydantic import ValidationError
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import CriterionSpec, EvalCase
-from experiments.evaluation.context import CriterionContext
 from experiments.evaluation.criteria import citations, reply, usage
 from experiments.evaluation.criteria.base import CriterionKind, error
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
+from experiments.evaluation.ports import CriterionContext
 from experiments.evaluation.text import to_json
 
 _DETAIL_LIMIT = 1_000

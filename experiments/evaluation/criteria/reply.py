@@ -7,11 +7,11 @@ from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
-from experiments.evaluation.context import CriterionContext
 from experiments.evaluation.criteria.base import Builtin, CriterionKind, error, missing_reply, outcome
 from experiments.evaluation.criteria.patterns import UserPattern, occurs
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
+from experiments.evaluation.ports import CriterionContext
 
 _SHOWN = 3
 _SHOWN_CHARACTERS = 80
@@ -43,7 +43,7 @@ class MaxLengthParams(FrozenModel):
     max: int = Field(ge=0, strict=True)
 
 
-class PatternTimeout(Exception):
+class PatternTimeoutError(Exception):
     """A user's pattern took too long on this reply; the message names the pattern."""
 
 
@@ -60,7 +60,7 @@ def _split(params: ContainsParams, reply: str) -> tuple[list[str], list[str]]:
         try:
             found = occurs(pattern, reply, case_sensitive=sensitive)
         except TimeoutError as slow:
-            raise PatternTimeout(f"the pattern {_quoted(pattern)} took too long on this reply") from slow
+            raise PatternTimeoutError(f"the pattern {_quoted(pattern)} took too long on this reply") from slow
         (occurring if found else absent).append(pattern)
     return occurring, absent
 
@@ -83,7 +83,7 @@ async def contains(
         return missing_reply()
     try:
         _, absent = _split(params, evidence.reply)
-    except PatternTimeout as slow:
+    except PatternTimeoutError as slow:
         return error(str(slow))
     if absent:
         return outcome(passed=False, detail=f"the reply lacks {_named(absent)}", data={"missing": absent})
@@ -98,7 +98,7 @@ async def not_contains(
         return missing_reply()
     try:
         occurring, _ = _split(params, evidence.reply)
-    except PatternTimeout as slow:
+    except PatternTimeoutError as slow:
         return error(str(slow))
     if occurring:
         return outcome(passed=False, detail=f"the reply holds {_named(occurring)}", data={"found": occurring})

@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Field
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
-from experiments.evaluation.context import CriterionContext
 from experiments.evaluation.criteria.base import Builtin, CriterionKind, NoParams, error, outcome
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
+from experiments.evaluation.ports import CriterionContext
 
 _SHOWN_CHARACTERS = 200
 
