@@ -6,6 +6,7 @@ is meant for the own machine only: any other host with http is refused by the sy
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,6 +68,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 }
 
 INSTALLED_APPS = [
+    "evalsite",
     "experiments",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -168,6 +170,14 @@ USE_I18N = False
 # Celery. Two queues: lane groups hold their thread for minutes, so quick tasks have threads of their own.
 BROKER_URL = env.url("BROKER_URL", "memory://", ("memory", "redis", "rediss"))
 SWEEP_SECONDS = env.number("EVALSITE_SWEEP_SECONDS", 20, least=1, most=3600)
+LEASE_SECONDS = env.number("EVALSITE_LEASE_SECONDS", 60, least=2, most=3600)
+"""How long a claimed attempt is its lane group's without a sign of life."""
+HEARTBEAT_SECONDS = env.number("EVALSITE_HEARTBEAT_SECONDS", 15, least=1, most=600)
+"""How often a lane group gives that sign; three of them must fit into a lease (`evalsite.E010`)."""
+GROUP_SECONDS = env.number("EVALSITE_GROUP_SECONDS", 600, least=5, most=3600)
+"""A lane group claims attempts for this long at most, then its successor does."""
+SLICE_SECONDS = env.number("EVALSITE_SLICE_SECONDS", 20, least=1, most=600)
+"""A lane group keeps its thread this long at least while another run waits for one."""
 VISIBILITY_SECONDS = env.number("EVALSITE_VISIBILITY_SECONDS", 3600, least=60, most=86_400)
 LANES_THREADS = env.number("EVALSITE_LANES_THREADS", 4, least=1, most=64)
 """Lane groups that one worker process drives at a time."""
@@ -185,7 +195,7 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "in
 CELERY_TASK_DEFAULT_QUEUE = "quick"
 CELERY_TASK_QUEUES = {"lanes": {"routing_key": "lanes"}, "quick": {"routing_key": "quick"}}
 CELERY_TASK_CREATE_MISSING_QUEUES = False
-CELERY_TASK_ROUTES = {"experiments.execution.tasks.run_lanes": {"queue": "lanes"}}
+CELERY_TASK_ROUTES = {"experiments.execution.tasks.drive_lanes": {"queue": "lanes"}}
 CELERY_TASK_SERIALIZER = "json"
 CELERY_RESULT_ACCEPT_CONTENT = CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
@@ -212,6 +222,10 @@ CELERY_BEAT_SCHEDULE = {
     }
 }
 
+# Request ids are ours; the line that says a request began adds nothing to the one that says how it ended.
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = False
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
 LOG_LEVEL = env.choice("EVALSITE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOG_CONSOLE = env.flag("EVALSITE_LOG_CONSOLE")
 LOG_NAME = env.text("EVALSITE_LOG_NAME", "evalsite")
