@@ -59,9 +59,9 @@ class CriterionSpec(FrozenModel):
 class EvalCase(FrozenModel):
     """One thing to test.
 
-    `id` is the stable key, `turn` the graded user turn, `expected` one sentence on what a correct answer does.
-    The expectation is `spec_node`, `required_phrases` or `metric`; several may be set and routing picks one.
-    `message` is the code of the project message a refusal must give and `message_text` its text;
+    `id` is the stable key, `turn` the graded user turn, `expected` one sentence on what a correct answer
+    does. The expectation is `spec_node`, `required_phrases` or `metric`; several may be set and routing
+    picks one. `message` is the code of the project message a refusal must give and `message_text` its text;
     `variant_of` the id of the base case; `reference` the reference answer that metrics read.
     """
 
@@ -96,8 +96,8 @@ def asked_fingerprint(case: EvalCase) -> str:
 def graded_fingerprint(case: EvalCase) -> str:
     """sha256 of what the reply is graded by: expectation, expected outcome, behaviour, sources, criteria ...
 
-    The order of sources within a role means nothing to any criterion, so it does not enter the hash: a decision
-    and its undoing give the same fingerprint.
+    The order of sources within a role means nothing to any criterion, so it does not enter the hash: a
+    decision and its undoing give the same fingerprint.
     """
     return sha256_of(
         {

@@ -19,8 +19,8 @@ class CaseVerdict(StrEnum):
 def collapse(marks: Iterable[AttemptMark]) -> CaseVerdict:
     """The verdict of a case from its attempts' marks, in any order. Zero attempts is a `ValueError`.
 
-    Settled attempts (passed, failed) decide; both among them is VARIED. Without any, an undecided one makes the
-    case UNDECIDED, else there is NO_RESULT.
+    Settled attempts (passed, failed) decide; both among them is VARIED. Without any, an undecided one makes
+    the case UNDECIDED, else there is NO_RESULT.
     """
     seen = set(marks)
     if not seen:

@@ -11,8 +11,8 @@ from experiments.evaluation.text import is_blank, squeeze, to_json
 def node_satisfies(expected: str, actual: str) -> bool:
     """Whether the reported spec node is the expected one or finer.
 
-    Both are trimmed and casefolded. Finer: it starts with the expected one and goes on with a character that is
-    neither letter nor digit, so `A-1.3` satisfies `A-1` and `A-12` does not.
+    Both are trimmed and casefolded. Finer: it starts with the expected one and goes on with a character
+    that is neither letter nor digit, so `A-1.3` satisfies `A-1` and `A-12` does not.
     """
     wanted, found = expected.strip().casefold(), actual.strip().casefold()
     if not found.startswith(wanted):

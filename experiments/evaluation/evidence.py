@@ -56,7 +56,8 @@ class Passage(FrozenModel):
 
 
 class Evidence(FrozenModel):
-    """What one attempt left: its turns in order, the graded one last, and what the target reported beside them.
+    """What one attempt left: its turns in order, the graded one last, and what the target reported beside
+    them.
 
     `tools_called`, `model_calls`, `context` and `end_state` are None when the target does not report them; an
     empty tuple says there were none. `cached` marks a reply that was not made for this attempt. `cut` notes

@@ -43,8 +43,9 @@ _CANDIDATE = re.compile("(?<![^\\W_])(?<![.,\\-\u2212])(10|[1-9])\\b(?![.,]\\d)"
 def parse_bare(text: str) -> int | None:
     """The one grade a text states, or None when it states none or several.
 
-    "/10", "out of 10" and "van 10" are dropped first. A candidate is an integer 1 to 10 not preceded by a letter,
-    digit, '.', ',', '-' or U+2212, ending at a word boundary and not followed by '.digit' or ',digit'.
+    "/10", "out of 10" and "van 10" are dropped first. A candidate is an integer 1 to 10 not preceded by a
+    letter, digit, '.', ',', '-' or U+2212, ending at a word boundary and not followed by '.digit' or
+    ',digit'.
     """
     found = {int(digits) for digits in _CANDIDATE.findall(_OUT_OF_TEN.sub(" ", text))}
     return found.pop() if len(found) == 1 else None

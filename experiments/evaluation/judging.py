@@ -34,19 +34,19 @@ class MeteredJudge:
 
     async def grade(self, request: GradeRequest) -> JudgeReply:
         """The judge's reply, counted; a call that fails counts as one with unknown usage."""
-        self._count(None, None, prompt_hash=request.prompt_hash, reply="")
+        self._count(prompt_hash=request.prompt_hash, reply="")
         reply = await self._judge.grade(request)
         self._known(reply.prompt_tokens, reply.completion_tokens, reply=reply.text)
         return reply
 
     async def label(self, request: JudgeRequest) -> JudgeResult:
         """The judge's label, counted likewise."""
-        self._count(None, None)
+        self._count()
         result = await self._judge.label(request)
         self._known(result.prompt_tokens, result.completion_tokens)
         return result
 
-    def _count(self, prompt: int | None, completion: int | None, **texts: str) -> None:
+    def _count(self, **texts: str) -> None:
         changed = {"calls": self._use.calls + 1, "unknown_calls": self._use.unknown_calls + 1, **texts}
         self._use = self._use.model_copy(update=changed)
 

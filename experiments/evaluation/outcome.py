@@ -2,7 +2,18 @@
 
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypedDict, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypedDict,
+    Unpack,
+    overload,
+)
 
 from pydantic import Field, model_validator
 
@@ -49,8 +60,8 @@ class Failure(FrozenModel):
 def failure_of(evidence: Evidence) -> Failure | None:
     """Why this evidence cannot be graded, or None when it can.
 
-    No reply to the graded turn, or a blank one, is NO_REPLY; an earlier turn without a reply is SETUP_FAILED. A
-    failure recorded beside a reply does not stop grading.
+    No reply to the graded turn, or a blank one, is NO_REPLY; an earlier turn without a reply is
+    SETUP_FAILED. A failure recorded beside a reply does not stop grading.
     """
     for number, turn in enumerate(evidence.turns[:-1], start=1):
         if is_blank(turn.reply):
@@ -80,7 +91,7 @@ class SettledBy(StrEnum):
 class CriterionStatus(StrEnum):
     """The status of one criterion; the values stand so in files and on pages."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a status, no password
     FAIL = "fail"
     ERROR = "error"
     NOT_APPLICABLE = "not_applicable"
@@ -113,19 +124,24 @@ class JudgeUse(FrozenModel):
     reply: str = ""
 
 
-class ResultFields(TypedDict, total=False):
+class CommonFields(TypedDict, total=False):
     """What every builder of `EvaluationResult` takes beside its own arguments."""
 
     evaluator: str
     evaluator_version: str
     settled_by: SettledBy
-    score: float | None
     grade: int | None
-    threshold: float | None
     criteria_score: float | None
     pass_score: float | None
     verdicts: tuple[Verdict, ...]
     judge_use: JudgeUse | None
+
+
+class ResultFields(CommonFields, total=False):
+    """The same, for the builders that have no score of their own."""
+
+    score: float | None
+    threshold: float | None
 
 
 if TYPE_CHECKING:
@@ -140,6 +156,7 @@ if TYPE_CHECKING:
         def __get__(self, instance: None, owner: type["EvaluationResult"]) -> _PassedBuilder: ...
         @overload
         def __get__(self, instance: "EvaluationResult", owner: type["EvaluationResult"]) -> bool: ...
+        def __get__(self, instance: object, owner: type["EvaluationResult"]) -> object: ...
 
 
 class EvaluationResult(FrozenModel):
@@ -147,13 +164,13 @@ class EvaluationResult(FrozenModel):
 
     Built only by `passed`, `failed`, `scored`, `undecided`, `inconclusive` and `broke`; any combination these
     cannot make is refused. `score` (0 to 1) with `threshold`, or `grade` (1 to 10), is the expectation's own;
-    `criteria_score` and `pass_score` stand beside it when criteria took part. `settled_by` names the part whose
-    outcome this is, or was to be.
+    `criteria_score` and `pass_score` stand beside it when criteria took part. `settled_by` names the part
+    whose outcome this is, or was to be.
     """
 
     outcome: EvaluationOutcome
     if TYPE_CHECKING:
-        passed = _Passed()
+        passed: ClassVar[_Passed] = _Passed()
     else:
         passed: bool
     score: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -174,10 +191,10 @@ class EvaluationResult(FrozenModel):
         return cls._build(EvaluationOutcome.VERDICT, False, reason, fields)
 
     @classmethod
-    def scored(cls, value: float, threshold: float, reason: str = "", **fields: Unpack[ResultFields]) -> Self:
+    def scored(cls, value: float, threshold: float, reason: str = "", **fields: Unpack[CommonFields]) -> Self:
         """The evaluator called it by a score: passed iff `value` (0 to 1) reaches `threshold`."""
-        fields = {**fields, "score": value, "threshold": threshold}
-        return cls._build(EvaluationOutcome.VERDICT, reaches(value, threshold), reason, fields)
+        scored: ResultFields = {**fields, "score": value, "threshold": threshold}
+        return cls._build(EvaluationOutcome.VERDICT, reaches(value, threshold), reason, scored)
 
     @classmethod
     def undecided(cls, reason: str = "", **fields: Unpack[ResultFields]) -> Self:
@@ -230,9 +247,10 @@ def _impossible(result: EvaluationResult) -> str | None:
     if result.threshold is not None and not math.isfinite(result.threshold):
         return "a threshold is a finite number"
     by_score = result.settled_by in (SettledBy.metric, SettledBy.end_state)
-    if verdict and by_score and result.score is not None and result.threshold is not None:
-        if result.passed != reaches(result.score, result.threshold):
-            return "a scored result passes iff its score reaches its threshold"
+    if not (verdict and by_score) or result.score is None or result.threshold is None:
+        return None
+    if result.passed != reaches(result.score, result.threshold):
+        return "a scored result passes iff its score reaches its threshold"
     return None
 
 

@@ -31,7 +31,7 @@ class GradeRequest(FrozenModel):
 
 
 class JudgeReply(FrozenModel):
-    """What the judge wrote. `declined`: it refused to judge, whatever the text says. Tokens None: not reported."""
+    """What the judge wrote. `declined`: it refused to judge, whatever it wrote. Tokens may be unknown."""
 
     text: str
     declined: bool = False
@@ -86,10 +86,10 @@ class CorpusUnit(FrozenModel):
 
 
 class Corpus(Protocol):
-    def unit(self, id: str, /) -> CorpusUnit | None:
+    def unit(self, unit_id: str, /) -> CorpusUnit | None:
         """The unit with this id, or None."""
 
-    def __contains__(self, id: object, /) -> bool:
+    def __contains__(self, unit_id: object, /) -> bool:
         """Whether the corpus holds a unit with this id."""
 
 
@@ -102,8 +102,8 @@ class RefusalDetector(Protocol):
 class CriterionContext:
     """The services a criterion may use; each may be None.
 
-    `today` is the day the attempt started. `variants` maps the id of each variant of the case to the evidence of
-    its attempt with the same number, or None when there is none.
+    `today` is the day the attempt started. `variants` maps the id of each variant of the case to the
+    evidence of its attempt with the same number, or None when there is none.
     """
 
     judge: Judge | None = None

@@ -1,4 +1,4 @@
-"""Settling one attempt: by its expectation, by criteria, or by both. `evaluate_attempt` is the one entry point."""
+"""Settling one attempt by its expectation, by criteria, or by both; `evaluate_attempt` is the one entry."""
 
 import math
 from collections.abc import Sequence
@@ -107,7 +107,7 @@ def settle_criteria(verdicts: Sequence[Verdict], pass_score: float = 1.0) -> Eva
         return EvaluationResult.inconclusive("informational criteria only", **fields)
     passes = sum(v.status is PASS for v in applicable)
     return EvaluationResult.passed(
-        f"{passes} of {len(applicable)} applicable criteria passed, score {score:.2f} of {pass_score:.2f} asked",
+        f"{passes} of {len(applicable)} criteria passed (score {score:.2f} of {pass_score:.2f} asked)",
         **fields,
     )
 
@@ -124,8 +124,8 @@ def _shortfall(verdicts: Sequence[Verdict], score: float | None, pass_score: flo
 def combine_both(expectation: EvaluationResult, criteria: EvaluationResult) -> EvaluationResult:
     """The result of mode `both`: it passes only when both parts pass.
 
-    It reads as the first part (expectation, then criteria) that alone says the same, and keeps the expectation's
-    score or grade beside the criteria's score and verdicts.
+    It reads as the first part (expectation, then criteria) that alone says the same, and keeps the
+    expectation's score or grade beside the criteria's score and verdicts.
     """
     parts = (expectation, criteria)
     settling = next((part for part in parts if _mark(part) == (EvaluationOutcome.VERDICT, False)), None)
@@ -203,7 +203,7 @@ async def _verdict(
 
 
 def evaluator_of(case: EvalCase) -> str:
-    """The id of the evaluator a case is routed to, as its results name it (the judge's is the rubric's name)."""
+    """The id of the evaluator a case is routed to; the judge's results name the rubric instead."""
     by = route(case)
     if by in (SettledBy.metric, SettledBy.end_state) and case.metric is not None:
         return case.metric.id

@@ -1,4 +1,4 @@
-"""Budgets: `latency-budget` and `token-budget`. Exactly on budget scores 0.5 and passes, twice the budget 0."""
+"""`latency-budget` and `token-budget`: exactly on budget scores 0.5 and passes, twice the budget scores 0."""
 
 from typing import Annotated
 

@@ -42,7 +42,8 @@ class NoMetricParams(FrozenModel):
 
 @dataclass(frozen=True)
 class Metric:
-    """A named, versioned measure. It passes iff its score reaches `threshold`; another threshold is a new version.
+    """A named, versioned measure. It passes iff its score reaches `threshold`; another threshold is a new
+    version.
 
     `needs` names the `CriterionContext` services it cannot do without; `settles_as` is how its results are
     counted in a report.

@@ -1,6 +1,7 @@
 """`token-f1`: the word overlap of reply and reference, as SQuAD measures it.
 
-Source: the SQuAD v1.1 evaluation script (lower case, punctuation and the English articles dropped, bag of words).
+Source: the SQuAD v1.1 evaluation script (lower case, punctuation and the English articles dropped, bag of
+words).
 """
 
 import re
