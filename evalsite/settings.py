@@ -168,7 +168,7 @@ LANGUAGE_CODE = "en-gb"
 USE_I18N = False
 
 # Celery. Two queues: lane groups hold their thread for minutes, so quick tasks have threads of their own.
-BROKER_URL = env.url("BROKER_URL", "memory://", ("memory", "redis", "rediss"))
+BROKER_URL = env.url("BROKER_URL", "memory://localhost", ("memory", "redis", "rediss"))
 SWEEP_SECONDS = env.number("EVALSITE_SWEEP_SECONDS", 20, least=1, most=3600)
 LEASE_SECONDS = env.number("EVALSITE_LEASE_SECONDS", 60, least=2, most=3600)
 """How long a claimed attempt is its lane group's without a sign of life."""

@@ -22,7 +22,7 @@ fi
 
 uv=$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements/dev.txt)
 if [ "${INSTALLER:-uv}" = uv ] && "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$uv"; then
-    "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --require-hashes -r requirements/dev.txt
+    "$venv/bin/uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" --require-hashes -r requirements/dev.txt
 else
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 fi
