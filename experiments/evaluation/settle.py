@@ -34,7 +34,7 @@ class SettleMode(StrEnum):
     both = "both"
 
 
-def default_mode(*, has_criteria: bool) -> SettleMode:
+def default_settle_mode(*, has_criteria: bool) -> SettleMode:
     """The mode of an experiment that names none: by criteria when there are any, else by expectation."""
     return SettleMode.criteria if has_criteria else SettleMode.expectation
 

@@ -53,3 +53,16 @@ def sha256_of(value: Any) -> str:
     """sha256 (64 hex digits) of the canonical JSON of `value`; a text is hashed as it is."""
     text = value if isinstance(value, str) else to_json(value)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share from 0 to 1 as "79.3%". Only exactly 0 reads 0% and only exactly 1 reads 100%."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    step = 10.0**-digits
+    return f"{min(max(100 * share, step), 100 - step):.{digits}f}%"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`count` with its noun: "1 case", "2 cases"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

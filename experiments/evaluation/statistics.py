@@ -1,0 +1,117 @@
+"""Intervals and tests. Exact ones are computed with whole numbers; only the bootstrap needs numpy."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Z95 = 1.959963984540054
+"""The two-sided 95% point of the normal distribution."""
+
+SWEEP_RATE = 0.8
+RESAMPLES = 10_000
+SEED = 20_240_229
+
+
+def wilson95(passes: float, attempts: int) -> tuple[float, float]:
+    """Wilson's 95% interval on `passes` of `attempts` (>= 1), for attempts that are independent.
+
+    Source: E. B. Wilson, 1927, without continuity correction. Raises `ValueError` outside 0 <= passes <=
+    attempts.
+    """
+    if attempts < 1 or not 0 <= passes <= attempts:
+        raise ValueError(f"{passes} of {attempts} is no share")
+    share, z2 = passes / attempts, Z95 * Z95
+    centre = share + z2 / (2 * attempts)
+    spread = Z95 * math.sqrt(share * (1 - share) / attempts + z2 / (4 * attempts * attempts))
+    low, high = (centre - spread) / (1 + z2 / attempts), (centre + spread) / (1 + z2 / attempts)
+    return (0.0 if passes == 0 else max(0.0, low)), (1.0 if passes == attempts else min(1.0, high))
+
+
+def sign_test(worse: int, better: int) -> float:
+    """Exact two-sided p that `worse` against `better` comes of even chances; ties are dropped before."""
+    n, fewer = worse + better, min(worse, better)
+    if fewer < 0:
+        raise ValueError("counts are not negative")
+    tail, term = 0, 1
+    for i in range(fewer + 1):
+        tail += term
+        term = term * (n - i) // (i + 1)
+    return min(1.0, 2 * tail / 2**n) if n else 1.0
+
+
+def fisher_two_sided(passed_a: int, failed_a: int, passed_b: int, failed_b: int) -> float:
+    """Fisher's exact p: the sum of the tables with the same margins that are no likelier than this one."""
+    if min(passed_a, failed_a, passed_b, failed_b) < 0:
+        raise ValueError("counts are not negative")
+    in_a, in_b, passed = passed_a + failed_a, passed_b + failed_b, passed_a + passed_b
+    ways = [
+        math.comb(in_a, k) * math.comb(in_b, passed - k)
+        for k in range(max(0, passed - in_b), min(in_a, passed) + 1)
+    ]
+    observed = math.comb(in_a, passed_a) * math.comb(in_b, passed_b)
+    return sum(way for way in ways if way <= observed) / math.comb(in_a + in_b, passed)
+
+
+def clean_sweep_floor(repeats: int) -> float:
+    """The lowest pass rate that `repeats` passes of `repeats` do not rule out, one-sided 95%, exact.
+
+    For independent attempts of one case; no claim about all clean sweeps of a run at once.
+    """
+    if repeats < 1:
+        raise ValueError("a sweep has at least one attempt")
+    return float(0.05 ** (1 / repeats))
+
+
+def sweep_chance(repeats: int, rate: float = SWEEP_RATE) -> float:
+    """How likely a case that passes at `rate` passes all of `repeats` independent attempts."""
+    return float(rate**repeats)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95% interval on a rate, and what it was taken from."""
+
+    low: float
+    high: float
+    method: str
+
+
+def bootstrap_rate(cases: Iterable[tuple[int, int]]) -> tuple[float, float] | None:
+    """95% interval of a run's rate: percentiles of 10,000 resamples of its cases, the same every time.
+
+    `cases` holds (passes, judged) of each case; those with nothing judged are left out. Attempts of one
+    case are correlated, so cases are drawn and not attempts: as multinomial counts over the distinct pairs,
+    which costs the same for 60 cases and for 60,000. None without any judged case.
+    """
+    counts = Counter((passes, judged) for passes, judged in cases if judged > 0)
+    if not counts:
+        return None
+    import numpy as np
+
+    pairs = sorted(counts)
+    sizes = np.array([counts[pair] for pair in pairs], dtype=float)
+    draws = np.random.default_rng(SEED).multinomial(int(sizes.sum()), sizes / sizes.sum(), RESAMPLES)
+    passes, judged = np.array(pairs, dtype=float).T
+    low, high = np.percentile((draws @ passes) / (draws @ judged), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def rate_interval(cases: Iterable[tuple[int, int]]) -> Interval | None:
+    """The 95% interval to print beside a run's rate, or None when nothing was judged.
+
+    A bootstrap over cases. Where every case has the same share there is nothing to resample, and the
+    bootstrap would claim certainty: then Wilson's interval is taken, on the attempts of a single case or on
+    one attempt for each of several.
+    """
+    counted = [(passes, judged) for passes, judged in cases if judged > 0]
+    if not counted:
+        return None
+    passes, judged = sum(p for p, _ in counted), sum(j for _, j in counted)
+    if len(counted) == 1:
+        return Interval(*wilson95(passes, judged), method="Wilson, over the attempts of one case")
+    if all(p * judged == passes * j for p, j in counted):
+        size = len(counted)
+        return Interval(*wilson95(min(passes / judged * size, size), size), method="Wilson, over cases")
+    low, high = bootstrap_rate(counted) or (0.0, 1.0)
+    return Interval(low, high, method="bootstrap over cases")
