@@ -94,6 +94,7 @@ class PrivateFile(logging.handlers.RotatingFileHandler):
         super().emit(record)
 
     def _moved(self) -> bool:
+        assert self.stream is not None
         try:
             named, opened = os.stat(self.baseFilename), os.fstat(self.stream.fileno())
         except (OSError, ValueError):

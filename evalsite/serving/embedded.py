@@ -81,7 +81,7 @@ class Workers:
         until = time.monotonic() + seconds
         # As `celery worker` does on SIGTERM: tasks that listen let go, then the consumers leave their loops.
         worker_shutting_down.send(sender="evalsite", sig="SIGTERM", how="Warm", exitcode=0)
-        state.should_stop = 0
+        state.should_stop = 0  # type: ignore[assignment]  # stubs: the initial None
         if self._beat is not None:
             threading.Thread(target=self._beat.stop, daemon=True).start()
         for thread in self._threads:
