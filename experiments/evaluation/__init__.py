@@ -27,6 +27,14 @@ from experiments.evaluation.comparison import (
 from experiments.evaluation.context import (
     EvalContext,
 )
+from experiments.evaluation.contradiction import (
+    case_contradictions,
+)
+from experiments.evaluation.describe import (
+    Settling,
+    SettlingGroup,
+    describe_settling,
+)
 from experiments.evaluation.evidence import (
     Citation,
     Evidence,
@@ -90,6 +98,13 @@ from experiments.evaluation.ports import (
     LanguageDetector,
     RefusalDetector,
 )
+from experiments.evaluation.preflight import (
+    MAX_LANES,
+    MIN_LANES,
+    Plan,
+    Refusal,
+    preflight,
+)
 from experiments.evaluation.report import (
     AttemptCounts,
     ExperimentReport,
@@ -149,6 +164,8 @@ from experiments.evaluation.text import (
 )
 
 __all__ = [
+    "MAX_LANES",
+    "MIN_LANES",
     "AttemptCounts",
     "AttemptMark",
     "AttemptResult",
@@ -199,7 +216,9 @@ __all__ = [
     "NoSetup",
     "Nugget",
     "Passage",
+    "Plan",
     "Policy",
+    "Refusal",
     "RefusalDetector",
     "Replay",
     "Rubric",
@@ -208,6 +227,8 @@ __all__ = [
     "Score",
     "SettleMode",
     "SettledBy",
+    "Settling",
+    "SettlingGroup",
     "SourceRoles",
     "ToolCall",
     "Turn",
@@ -216,6 +237,7 @@ __all__ = [
     "band",
     "bootstrap_rate",
     "builtin_metrics",
+    "case_contradictions",
     "clean_sweep_floor",
     "collapse",
     "combine_both",
@@ -224,6 +246,7 @@ __all__ = [
     "contains_all",
     "count_attempt",
     "default_settle_mode",
+    "describe_settling",
     "evaluate_attempt",
     "failure_of",
     "fisher_two_sided",
@@ -241,6 +264,7 @@ __all__ = [
     "parse_labelled",
     "percent",
     "plural",
+    "preflight",
     "printable",
     "rate_interval",
     "reaches",
