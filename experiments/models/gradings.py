@@ -94,7 +94,7 @@ class Result(models.Model):
     threshold = models.FloatField(null=True, blank=True)
     reason = models.TextField(blank=True)
     evaluator = models.CharField(max_length=100)
-    evaluator_version = models.PositiveIntegerField(default=1)
+    evaluator_version = models.CharField(max_length=40, default="1")
     settled_by = models.CharField(max_length=16)
     criteria_score = models.FloatField(null=True, blank=True)
     pass_score = models.FloatField(null=True, blank=True)
