@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from experiments.evaluation import EvalSetup
@@ -32,9 +31,6 @@ from experiments.wire.target import (
 CONTRACT = "see docs/target-contract.md"
 MAX_DEPTH = 64
 """Deeper nesting in a free-form value is refused: later JSON writers recurse."""
-
-MAX_TOKENS = 10**12
-"""The most that evidence can hold for one turn."""
 
 _REDACTED_LENGTH = 8
 # A shorter token would be replaced in the middle of ordinary words of a reply.
@@ -216,33 +212,26 @@ class ContractHttpTarget(Target):
 
 
 def _reply(body: SubmitReply, notes: tuple[str, ...]) -> Reply:
-    """The contract's body as a value; BodyError when a figure or a nesting is out of all bounds."""
+    """The contract's body as a value; BodyError when a free-form value nests too deeply."""
     free = [body.end_state, *((call.arguments, call.result) for call in body.tools_called or ())]
     if _deeper_than(free, MAX_DEPTH):
         raise BodyError(f"nests deeper than {MAX_DEPTH} levels")
     usage = body.usage
-    if usage and max(usage.prompt_tokens or 0, usage.completion_tokens or 0) > MAX_TOKENS:
-        raise BodyError("holds a figure beyond all bounds in usage")
-    try:
-        return Reply(
-            body.reply,
-            node=body.node,
-            citations=tuple(citation.value() for citation in body.citations or ()),
-            refusal_code=body.refusal_code,
-            tools_called=None
-            if body.tools_called is None
-            else tuple(one.value() for one in body.tools_called),
-            model_calls=None if body.model_calls is None else tuple(one.value() for one in body.model_calls),
-            context=None if body.context is None else tuple(one.value() for one in body.context),
-            prompt_tokens=usage.prompt_tokens if usage else None,
-            completion_tokens=usage.completion_tokens if usage else None,
-            end_state=body.end_state,
-            failure=body.failure,
-            cached=body.cached,
-            notes=notes,
-        )
-    except ValidationError:
-        raise BodyError("holds a figure beyond all bounds in model_calls") from None
+    return Reply(
+        body.reply,
+        node=body.node,
+        citations=tuple(citation.value() for citation in body.citations or ()),
+        refusal_code=body.refusal_code,
+        tools_called=None if body.tools_called is None else tuple(one.value() for one in body.tools_called),
+        model_calls=None if body.model_calls is None else tuple(one.value() for one in body.model_calls),
+        context=None if body.context is None else tuple(one.value() for one in body.context),
+        prompt_tokens=usage.prompt_tokens if usage else None,
+        completion_tokens=usage.completion_tokens if usage else None,
+        end_state=body.end_state,
+        failure=body.failure,
+        cached=body.cached,
+        notes=notes,
+    )
 
 
 def _deeper_than(value: Any, most: int) -> bool:
