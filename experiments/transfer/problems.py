@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
 
 from experiments.evaluation.text import printable
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """A place inside a document: ``("cases", 3, "sources", "required")``."""
 
 MAX_PROBLEMS = 500
@@ -38,12 +38,12 @@ class FileRefusedError(ValueError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def problem(file: str, sentence: str, *, line: int | None = None, path: Path = ()) -> Problem:
+def problem(file: str, sentence: str, *, line: int | None = None, path: Place = ()) -> Problem:
     """A problem whose texts can be shown anywhere, whatever the file held."""
     return Problem(printable(file, 300), line, path_text(path), printable(sentence, _SENTENCE_LIMIT))
 
 
-def path_text(path: Path) -> str:
+def path_text(path: Place) -> str:
     """``cases[3].sources.required``"""
     said = ""
     for part in path:
@@ -62,6 +62,6 @@ def capped(problems: Sequence[Problem], file: str) -> list[Problem]:
     return [*problems[:MAX_PROBLEMS], problem(file, f"and {more:,} more problems")]
 
 
-def file_name(path: FilePath) -> str:
+def file_name(path: Path) -> str:
     """How a file is named in problems: as the user wrote it."""
     return printable(str(path), 300)

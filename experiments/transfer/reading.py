@@ -16,7 +16,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_document(path: Path) -> str:
-    """The whole file as text, BOM dropped; FileRefusedError when it is missing, too large or no UTF-8 text."""
+    """The whole file as text, BOM dropped; FileRefusedError if missing, too large or no UTF-8 text."""
     name = file_name(path)
     try:
         with path.open("rb") as file:

@@ -9,12 +9,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # public in Python, not in the stubs
 from typing import Any, Literal, NoReturn
 
 import yaml
 
-from experiments.transfer.problems import FileRefusedError, Path, Problem, problem
+from experiments.transfer.problems import FileRefusedError, Place, Problem, problem
 from experiments.wire.body import BodyError, read_json
 
 MAX_DEPTH = 60
@@ -43,7 +43,7 @@ class Tree:
     value: Any
     root: Spot
 
-    def line(self, path: Path) -> int:
+    def line(self, path: Place) -> int:
         """The line of the deepest part of the path that is there."""
         spot = self.root
         for part in path:
@@ -52,7 +52,7 @@ class Tree:
             spot = spot.inside[part]
         return spot.line
 
-    def real_path(self, path: Path, *, keep_last: bool) -> Path:
+    def real_path(self, path: Place, *, keep_last: bool) -> Place:
         """The path without parts that are not in the document (names of union members, of inner models);
         ``keep_last`` keeps a last part that is missing from it."""
         spot, real = self.root, []
@@ -111,7 +111,7 @@ def read_tree(text: str, file: str) -> Tree:
         _refuse(file, f"is not YAML: {said}", mark.line + 1 if mark else None)
 
 
-def _refuse(file: str, sentence: str, line: int | None = None, path: Path = ()) -> NoReturn:
+def _refuse(file: str, sentence: str, line: int | None = None, path: Place = ()) -> NoReturn:
     raise FileRefusedError([problem(file, sentence, line=line, path=path)])
 
 
@@ -142,7 +142,7 @@ class _Builder:
             _refuse(self.file, "holds no document")
         return self.done
 
-    def _path(self) -> Path:
+    def _path(self) -> Place:
         path: list[str | int] = []
         for frame in self.open:
             if isinstance(frame.value, list):
@@ -245,7 +245,7 @@ def _plain(text: str) -> Any:
 def _yaml_events(text: str, file: str, loader: type[Any]) -> Iterator[_Event]:
     documents = 0
     for event in yaml.parse(text, Loader=loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
