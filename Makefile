@@ -10,7 +10,7 @@ WORKERS ?= 2
 export PORT DATABASE_URL BROKER_URL
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format faults clean
+.PHONY: help install run test check format faults pins clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,7 +25,10 @@ run: $(STAMP) ## start the site on 127.0.0.1:8000 (PORT=...) and print a sign-in
 	@exec $(BIN)/python manage.py serve
 
 test: $(STAMP) ## all tests on SQLite; with DATABASE_URL=... BROKER_URL=... on PostgreSQL and Redis
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --durations=20 $(ARGS)
+ifeq ($(DATABASE_URL)$(BROKER_URL),)
+	$(BIN)/python -m pytest tests/browser $(ARGS)
+endif
+	$(BIN)/python -m pytest tests -n $(WORKERS) --ignore=tests/browser --durations=20 $(ARGS)
 
 check: $(STAMP) ## format, lint, types, layers, migrations, deployment settings, templates
 	$(BIN)/ruff format --check .
@@ -43,6 +46,10 @@ format: $(STAMP) ## write the formatting that check asks for
 
 faults: $(STAMP) ## processes killed, services taken away
 	$(BIN)/python -m pytest -m faults --durations=20 $(ARGS)
+
+pins: $(STAMP) ## pin requirements/*.in anew, with hashes
+	for file in run dev; do $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header \
+	    requirements/$$file.in -o requirements/$$file.txt; done
 
 clean: ## remove what tools left; .venv and var/ stay
 	rm -rf .mypy_cache .ruff_cache .import_linter_cache .hypothesis test-results
