@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Annotated
 
 from pydantic import Field
@@ -67,7 +68,7 @@ def parse_labelled(text: str) -> Grade | None:
     scores: set[int | None] = set()
     reason = ""
     lines = list(_LABELLED.finditer(text))
-    for line, following in zip(lines, [*lines[1:], None], strict=True):
+    for line, following in zip_longest(lines, lines[1:]):
         value = text[line.start("rest") : following.start() if following else len(text)]
         if line["label"].upper() == "SCORE":
             scores.add(_score(value))
