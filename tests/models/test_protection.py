@@ -123,7 +123,13 @@ def test_an_unfinished_attempt_moves_freely() -> None:
 
 def test_what_a_run_pinned_never_changes() -> None:
     runs = m.Run.objects.filter(pk=make_run().pk)
-    for change in ({"lanes": 5}, {"repeats": 3}, {"target_config": {}}, {"attempt_seconds": 1}):
+    changes: list[dict[str, Any]] = [
+        {"lanes": 5},
+        {"repeats": 3},
+        {"target_config": {}},
+        {"attempt_seconds": 1},
+    ]
+    for change in changes:
         assert "start another run" in refused(runs.update, **change)
     assert "never deleted" in refused(runs._raw_delete, runs.db)
     assert runs.update(finished=1, last_error="slow") == 1
