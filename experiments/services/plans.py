@@ -12,11 +12,10 @@ from experiments.evaluation import (
     Refusal,
     SettledBy,
     SettleMode,
-    default_mode,
+    default_settle_mode,
     route,
 )
 from experiments.evaluation.preflight import Plan, preflight
-from experiments.evaluation.settle import SettleMode, default_mode
 from experiments.hooks import load_hooks
 from experiments.mapping import case_of, criteria_of, policy_of, rubric_of
 from experiments.models import CaseVersion, Experiment, Target
@@ -104,7 +103,7 @@ def settle_mode_of(
     """The experiment's mode, or by default criteria when the suite or any case has some."""
     if experiment.settle_mode:
         return SettleMode(experiment.settle_mode)
-    return default_mode(has_criteria=bool(criteria) or any(case.criteria for case in cases))
+    return default_settle_mode(has_criteria=bool(criteria) or any(case.criteria for case in cases))
 
 
 def _selected(experiment: Experiment) -> list[CaseVersion]:

@@ -25,10 +25,10 @@ from experiments.models import (
 )
 from experiments.services.plans import RunPlan, plan_run
 
-__all__ = ["RunPlan", "RunRefusedError", "WrongStateError", "plan_run", "resume_run", "start_run", "stop_run"]
+__all__ = ["RunPlan", "RunRefused", "WrongState", "plan_run", "resume_run", "start_run", "stop_run"]
 
 
-class RunRefusedError(Exception):
+class RunRefused(Exception):
     """Pre-flight found reasons not to start; `refusals` holds all of them."""
 
     def __init__(self, refusals: tuple[Refusal, ...]) -> None:
@@ -36,7 +36,7 @@ class RunRefusedError(Exception):
         self.refusals = refusals
 
 
-class WrongStateError(Exception):
+class WrongState(Exception):
     """The run is in no state in which this can be done; the message says which and what could be."""
 
 
@@ -47,10 +47,10 @@ def _allow(user: User | None) -> None:
 
 
 def start_run(user: User | None, experiment: Experiment, token: uuid.UUID | None = None) -> Run:
-    """Start `experiment` once for `token`: the same token again gives the same run, so two clicks are one run.
+    """Start `experiment` once for `token`: the same token gives the same run, so two clicks are one run.
 
-    Everything is written in one transaction, the workers are told after it. Raises `RunRefusedError` with every
-    reason and `PermissionDenied`; nothing is written then.
+    Everything is written in one transaction, the workers are told after it. Raises `RunRefused` with
+    every reason and `PermissionDenied`; nothing is written then.
     """
     _allow(user)
     token = token or uuid.uuid4()
@@ -59,7 +59,7 @@ def start_run(user: User | None, experiment: Experiment, token: uuid.UUID | None
         return started
     plan = plan_run(experiment)
     if plan.refusals:
-        raise RunRefusedError(plan.refusals)
+        raise RunRefused(plan.refusals)
     try:
         with transaction.atomic():
             run = _create_run(user, experiment, token, plan)
@@ -135,7 +135,7 @@ def _create_case_results(grading: Grading, plan: RunPlan) -> None:
 
 
 def _create_attempts(grading: Grading) -> None:
-    """Every planned attempt, the first of each case before the second of any: early figures cover all cases."""
+    """Every planned attempt, the first of each case before the second of any, so that early figures cover all."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -178,7 +178,7 @@ def stop_run(user: User | None, run: Run) -> Run:
 def resume_run(user: User | None, run: Run) -> Run:
     """Go on with a stopped run: what was cancelled is planned again, what was done is kept.
 
-    Raises `WrongStateError` unless the run is stopped; one that is running already is returned as it is.
+    Raises `WrongState` unless the run is stopped; one that is running already is returned as it is.
     """
     _allow(user)
     with transaction.atomic():
@@ -193,7 +193,5 @@ def resume_run(user: User | None, run: Run) -> Run:
             dispatch.dispatch_run(run.pk)
     run.refresh_from_db()
     if not resumed and run.state != RunState.RUNNING:
-        raise WrongStateError(
-            f"run {run.number} is {run.get_state_display()}; only a stopped run can be resumed"
-        )
+        raise WrongState(f"run {run.number} is {run.get_state_display()}; only a stopped run can be resumed")
     return run
