@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 that answers as a test says, misbehaves on purpose and counts what it saw."""
+"""A real HTTP server on 127.0.0.1 that answers as a test says, misbehaves on purpose, counts what it saw."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ Respond = Callable[[Seen], Awaitable[Answer]]
 
 
 class LocalHttp:
-    """``async with LocalHttp(respond) as server``: ``server.url``, ``server.seen``, ``server.most_at_once``."""
+    """``async with LocalHttp(respond) as server``: ``.url``, ``.seen``, ``.most_at_once``."""
 
     def __init__(self, respond: Respond) -> None:
         self._respond = respond

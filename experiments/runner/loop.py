@@ -255,42 +255,45 @@ class ExperimentRunner:
         return self._buffer.popleft()
 
     async def _lane(self) -> None:
-        target: Target | None = None
+        lane = _Lane()
         try:
             while (planned := await self._next()) is not None:
                 try:
-                    target = await self._serve(planned, target)
+                    await self._serve(planned, lane)
                 finally:
                     self._busy += time.perf_counter()
                     self._in_flight -= 1
         finally:
-            if target is not None:
-                await _close(target)
+            await lane.close()
 
-    async def _serve(self, planned: PlannedAttempt, target: Target | None) -> Target | None:
-        """One attempt from begin to finish; the lane's target, opened if it was not."""
+    async def _serve(self, planned: PlannedAttempt, lane: "_Lane") -> None:
+        """One attempt from begin to finish."""
         try:
             if not await self._sink.begin(planned):
                 self._dropped += 1
-                return target
+                return
         except Exception:
             self._dropped += 1
             log.exception("attempt %s could not be begun", planned.id)
-            return target
+            return
         begun = time.perf_counter()
-        if target is None:
+        if lane.target is None:
             try:
-                target = self._open_target()
+                lane.target = self._open_target()
             except Exception as error:
                 await self._finish(self._unopened(planned, error))
-                return None
+                return
         finished = await run_attempt(
-            planned, target, self._evaluate, deadline=self._deadline, clock=self._clock, retry=self._retry
+            planned,
+            lane.target,
+            self._evaluate,
+            deadline=self._deadline,
+            clock=self._clock,
+            retry=self._retry,
         )
         await self._finish(finished)
         took = time.perf_counter() - begun
         self._pace = took if self._pace == 0 else 0.8 * self._pace + 0.2 * took
-        return target
 
     async def _finish(self, finished: FinishedAttempt) -> None:
         try:
@@ -311,8 +314,15 @@ class ExperimentRunner:
         return FinishedAttempt(planned, None, failure, None, 0.0, self._clock())
 
 
-async def _close(target: Target) -> None:
-    try:
-        await target.aclose()
-    except Exception:
-        log.warning("a lane's client could not be closed", exc_info=True)
+class _Lane:
+    """A lane's own client of the target; None until its first attempt."""
+
+    target: Target | None = None
+
+    async def close(self) -> None:
+        if self.target is None:
+            return
+        try:
+            await self.target.aclose()
+        except Exception:
+            log.warning("a lane's client could not be closed", exc_info=True)
