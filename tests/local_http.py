@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -135,3 +137,20 @@ def contract(submit: Respond | Answer | None = None, **paths: Answer) -> Respond
         return Answer(usual[name])
 
     return respond
+
+
+@contextmanager
+def served(respond: Respond) -> Iterator[LocalHttp]:
+    """The same server in a thread with a loop of its own, for tests that are not coroutines."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    server = LocalHttp(respond)
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(5)
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()
