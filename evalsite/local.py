@@ -31,7 +31,7 @@ def secret_key(var: Path) -> str:
 
 def _new_key(path: Path) -> str:
     # Written aside and linked into place: of two processes that start at once the first wins, whole.
-    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    aside = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:

@@ -24,7 +24,7 @@ SECRET_TEXT = re.compile(
     r"[^\s'\"&@,;]+|\bsk-[A-Za-z0-9_-]{8,}",
     re.IGNORECASE,
 )
-ENVIRONMENT_NAME = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|KEY)(_|$)")
+ENVIRONMENT_NAME = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY)S?(_|$)")
 SHORTEST_SECRET = 8
 
 

@@ -37,9 +37,8 @@ PROXIES = env.number("EVALSITE_PROXIES", 0, least=0, most=5)
 
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
-SECURE_HSTS_SECONDS = (
-    env.number("EVALSITE_HSTS_SECONDS", 31_536_000, least=0, most=63_072_000) if HTTPS else 0
-)
+_hsts_seconds = env.number("EVALSITE_HSTS_SECONDS", 31_536_000, least=0, most=63_072_000)
+SECURE_HSTS_SECONDS = _hsts_seconds if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PROXIES else None
@@ -148,6 +147,7 @@ AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 0.25
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "experiments.web.addresses.client_address"
+AXES_LOCKOUT_CALLABLE = "experiments.web.signin.locked_out"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 

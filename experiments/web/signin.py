@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth import authenticate, get_user_model, login
 from django.contrib.auth.views import LoginView, LogoutView
 from django.db import transaction
@@ -13,10 +15,14 @@ from django.views.decorators.http import require_GET
 
 from experiments.web.addresses import on_this_machine
 
+TEMPLATE = "sign_in.html"
+LONGEST_TOKEN = 200
 LINK_REFUSED = (
-    "This link has been used or is older than ten minutes. A new start of the site prints a fresh one."
+    "This link has been used or is older than ten minutes. A new start of the site prints a fresh one,"
+    " and so does manage.py sign_in_link."
 )
 LINK_ELSEWHERE = "A sign-in link works only in a browser on the machine that runs the site."
+LOCKED_OUT = "Too many wrong passwords for this name. Wait a quarter of an hour."
 
 
 @require_GET
@@ -25,27 +31,33 @@ def sign_in_by_link(request: HttpRequest) -> HttpResponse:
     """Sign in the owner of the token, once, from this machine only; else show the sign-in page with why."""
     if not on_this_machine(request):
         return _refuse(request, LINK_ELSEWHERE)
+    token = request.GET.get("token", "")[:LONGEST_TOKEN]
     with transaction.atomic():
-        user = authenticate(request, sesame=request.GET.get("token", "")[:200])
+        user = authenticate(request, sesame=token)
         if user is not None:
             # Two clicks at once: whoever holds the row first moves `last_login`, which ends the token.
             get_user_model().objects.select_for_update().get(pk=user.pk)
-            user = authenticate(request, sesame=request.GET.get("token", ""))
+            user = authenticate(request, sesame=token)
         if user is None:
             return _refuse(request, LINK_REFUSED)
         login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     return redirect("web:home")
 
 
-def _refuse(request: HttpRequest, reason: str) -> HttpResponse:
-    view = LoginView(template_name="sign_in.html")
+def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
+    """What the throttle answers once a name has had too many wrong passwords from one address."""
+    return _refuse(request, LOCKED_OUT, status=429)
+
+
+def _refuse(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse:
+    view = LoginView(template_name=TEMPLATE)
     view.setup(request)
-    context = view.get_context_data(link_refusal=reason)
-    return render(request, "sign_in.html", context, status=403)
+    form = view.form_class(request)
+    return render(request, TEMPLATE, view.get_context_data(form=form, link_refusal=reason), status=status)
 
 
 urlpatterns = [
-    path("sign-in/", LoginView.as_view(template_name="sign_in.html"), name="sign_in"),
+    path("sign-in/", LoginView.as_view(template_name=TEMPLATE), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("link/", sign_in_by_link, name="link"),
 ]
