@@ -7,8 +7,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from experiments.evaluation import Cause, Failure
+from experiments.evaluation import Cause, EvalCaseResults, ExperimentReport, Failure
 from experiments.runner.attempt import DEFAULT_RETRY, run_attempt, utc_now
 from experiments.runner.ports import (
     AttemptSink,
@@ -22,6 +23,10 @@ from experiments.runner.ports import (
 )
 from experiments.runner.retry import RetryPolicy
 from experiments.targets.base import Target, TargetError
+
+if TYPE_CHECKING:
+    from experiments.runner.experiment import ExperimentSetup
+    from experiments.wire.target import TargetConfig
 
 log = logging.getLogger("experiments.runner")
 
@@ -94,6 +99,20 @@ class ExperimentRunner:
         self._finished = self._dropped = self._lost = 0
         self._busy = self._lane_time = 0.0
         self._begun = self._lanes_since = 0.0
+
+    @staticmethod
+    async def run(
+        setup: "ExperimentSetup", target: "TargetConfig | OpenTarget", **options: Any
+    ) -> tuple[list[EvalCaseResults], ExperimentReport]:
+        """A whole experiment without a database: one ``EvalCaseResults`` a case, in the setup's order, and
+        the report. ``options``: see ``experiments.runner.experiment.run_experiment`` (judge, services ...).
+
+        ExperimentRefusedError with every reason when pre-flight refuses it.
+        """
+        # Here and not above: that module is built on this one.
+        from experiments.runner.experiment import run_experiment
+
+        return await run_experiment(setup, target, **options)
 
     @property
     def lanes(self) -> int:

@@ -14,7 +14,7 @@ from experiments.evaluation import EvalCase, EvaluationResult, Evidence, Failure
 from experiments.targets.base import Target
 
 
-class Exhausted(Exception):  # noqa: N818 - a state as StopIteration is, no error
+class Exhausted(Exception):
     """Raised by ``AttemptSource.claim``: this source will never hand out another attempt."""
 
 
