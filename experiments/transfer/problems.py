@@ -10,7 +10,7 @@ Place = tuple[str | int, ...]
 """A place inside a document: ``("cases", 3, "sources", "required")``."""
 
 MAX_PROBLEMS = 500
-"""Problems listed for one file; beyond that their number is enough."""
+"""Problems listed for one file; whoever has more mends these first."""
 
 _SENTENCE_LIMIT = 500
 
@@ -55,11 +55,10 @@ def path_text(path: Place) -> str:
 
 
 def capped(problems: Sequence[Problem], file: str) -> list[Problem]:
-    """At most MAX_PROBLEMS of them, with a last line that says how many more there are."""
+    """At most MAX_PROBLEMS of them, with a last line that says there are more."""
     if len(problems) <= MAX_PROBLEMS:
         return list(problems)
-    more = len(problems) - MAX_PROBLEMS
-    return [*problems[:MAX_PROBLEMS], problem(file, f"and {more:,} more problems")]
+    return [*problems[:MAX_PROBLEMS], problem(file, f"has more problems than these {MAX_PROBLEMS}")]
 
 
 def file_name(path: Path) -> str:
