@@ -7,11 +7,11 @@ It uses httpx2, refuses httpx clients and would build its own SSL context, so it
 import asyncio
 import ssl
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import anthropic
 import httpx2
-from anthropic.types import Message
+from anthropic.types import Message, TextBlock, ToolUseBlock
 
 from experiments.evaluation import (
     GradeRequest,
@@ -75,7 +75,7 @@ class AnthropicJudge:
     async def grade(self, request: GradeRequest) -> JudgeReply:
         """The model's whole text. ``declined`` when it stopped by refusing. JudgeError otherwise."""
         message = await self._ask(messages=[_user(request.prompt)])
-        text = "".join(block.text for block in message.content or () if block.type == "text")
+        text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
         prompt_tokens, completion_tokens = _usage(message)
         return JudgeReply(
             text=text,
@@ -94,7 +94,7 @@ class AnthropicJudge:
         )
         if message.stop_reason == "refusal":
             raise JudgeError(f"the judge {self.model} declined to judge", permanent=True)
-        given = [block.input for block in message.content or () if block.type == "tool_use"]
+        given = [block.input for block in message.content if isinstance(block, ToolUseBlock)]
         answer = given[0] if len(given) == 1 and isinstance(given[0], dict) else {}
         label, reason = answer.get("label"), answer.get("reason", "")
         if not isinstance(label, str) or not isinstance(reason, str):
@@ -113,7 +113,7 @@ class AnthropicJudge:
             model=self.model, max_tokens=self._config.max_tokens, stream=False, **request
         )
         message = await self._within_time(create)
-        if not isinstance(message, Message) or not isinstance(message.content, list):
+        if not _is_sound(message):
             detail = f"the judge's endpoint gave no Messages API answer for {self.model}; check its base_url"
             raise JudgeCallError(detail, permanent=True)
         return message
@@ -131,26 +131,25 @@ class AnthropicJudge:
             raise JudgeCallError(detail, permanent=False) from None
         except anthropic.APIStatusError as error:
             raise self._refused(error) from None
-        except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, TypeError) as error:
+        except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, TypeError, RecursionError) as error:
             # The SDK parses leniently and fails in many ways on an answer that is none.
             detail = f"the judge {self.model} gave an answer that could not be read ({type(error).__name__})"
             raise JudgeCallError(detail, permanent=True) from None
 
     def _refused(self, error: anthropic.APIStatusError) -> JudgeCallError:
         status = error.status_code
+        wait = error.response.headers.get("retry-after", "").strip()
+        retry_after = min(float(wait[:10]), 3600.0) if wait.isascii() and wait.isdigit() else None
         if status in (401, 403):
             variable = self._config.api_key.removeprefix("env:")
             detail = f"the judge {self.model} refused the key in {variable} (status {status})"
-            return JudgeCallError(detail, permanent=True)
-        if status == 429:
+        elif status == 429:
             detail = f"the judge {self.model} asked us to slow down (status 429); use fewer lanes"
         elif status in _TRANSIENT:
             detail = f"the judge {self.model} failed (status {status})"
         else:
             said = redact(_said(error.body), self._api_key)
             detail = f"the judge {self.model} refused the request (status {status}{said})"
-        wait = error.response.headers.get("retry-after", "").strip()
-        retry_after = min(float(wait), 3600.0) if wait.isascii() and wait.isdigit() else None
         return JudgeCallError(detail, permanent=status not in _TRANSIENT, retry_after=retry_after)
 
 
@@ -159,6 +158,20 @@ def _said(body: object) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     return f": {printable(message, _SAID_LIMIT)}" if isinstance(message, str) and message else ""
+
+
+def _is_sound(message: object) -> TypeGuard[Message]:
+    """Whether this is a message all the way down: the SDK builds one from anything without a look."""
+    if not isinstance(message, Message) or not isinstance(message.content, list):
+        return False
+    for block in message.content:
+        if not isinstance(getattr(block, "type", None), str):
+            return False
+        if isinstance(block, TextBlock) and not isinstance(getattr(block, "text", None), str):
+            return False
+        if isinstance(block, ToolUseBlock) and not hasattr(block, "input"):
+            return False
+    return True
 
 
 def _user(text: str) -> dict[str, str]:

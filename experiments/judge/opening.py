@@ -3,11 +3,14 @@
 import functools
 import ssl
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from experiments.evaluation import JudgeError
-from experiments.judge.client import AnthropicJudge
 from experiments.wire.judge import JudgeConfig
 from experiments.wire.secrets import SecretError, resolve_secret
+
+if TYPE_CHECKING:
+    from experiments.judge.client import AnthropicJudge
 
 
 @functools.cache
@@ -19,7 +22,7 @@ def open_judge(
     config: JudgeConfig,
     ssl_context: ssl.SSLContext | None = None,
     environ: Mapping[str, str] | None = None,
-) -> AnthropicJudge:
+) -> "AnthropicJudge":
     """A judge for one event loop, to be closed there. It connects at its first call.
 
     JudgeError (permanent) when the key's variable is unset or its value cannot be a header.
@@ -31,4 +34,7 @@ def open_judge(
     if not (key.isascii() and key.isprintable()):
         variable = config.api_key.removeprefix("env:")
         raise JudgeError(f"the judge's key in {variable} holds characters no header can", permanent=True)
+    # Here and not above: the SDK takes a second to import, and most processes never judge.
+    from experiments.judge.client import AnthropicJudge
+
     return AnthropicJudge(config, key, ssl_context or _shared_ssl_context())
