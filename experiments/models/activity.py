@@ -46,7 +46,16 @@ def record_activity(
     actor: User | None, verb: str, target: models.Model, *, before: Any = None, after: Any = None
 ) -> Activity:
     """Append one line about `target`; call it inside the transaction that makes the change."""
-    return Activity.objects.create(
+    line = activity_line(actor, verb, target, before=before, after=after)
+    line.save()
+    return line
+
+
+def activity_line(
+    actor: User | None, verb: str, target: models.Model, *, before: Any = None, after: Any = None
+) -> Activity:
+    """The line `record_activity` would append, unsaved: for verbs that append many at once."""
+    return Activity(
         actor=actor,
         actor_name=actor.get_username() if actor else "evalsite",
         verb=verb,

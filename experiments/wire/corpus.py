@@ -6,13 +6,23 @@ Source: docs/formats.md.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from experiments.evaluation.ports import CorpusUnit
-from experiments.evaluation.text import sha256_of
+from experiments.evaluation.text import is_storable, sha256_of
 from experiments.wire.suite import Document, SourceId
 
-Alias = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
+
+def _storable(value: str) -> str:
+    if not is_storable(value):
+        raise ValueError("must not hold NUL or broken characters")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Alias = Annotated[
+    str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True), AfterValidator(_storable)
+]
 
 
 class UnitLine(Document):
@@ -20,8 +30,8 @@ class UnitLine(Document):
 
     id: SourceId
     parent: str | None = None
-    title: str | None = None
-    text: str | None = None
+    title: Text | None = None
+    text: Text | None = None
     aliases: tuple[Alias, ...] | None = None
 
     def value(self) -> CorpusUnit:

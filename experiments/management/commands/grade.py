@@ -1,11 +1,9 @@
 """``manage.py grade SUITE EVIDENCE``: grade what already happened, without database or network."""
 
 import asyncio
-import contextlib
 import io
 import os
 import sys
-import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from django.core.management.base import BaseCommand
 from experiments.evaluation.settle import SettleMode
 from experiments.evaluation.text import printable
 from experiments.hooks import HooksError, load_hooks
+from experiments.management.files import write_whole
 from experiments.transfer.jsonl import read_corpus, read_evidence
 from experiments.transfer.offline import OfflineGrading, grade_evidence, ruler_for
 from experiments.transfer.problems import FileRefusedError, Problem
@@ -130,24 +129,3 @@ def _read(reader: Callable[[Path], T], path: Path, problems: list[Problem]) -> T
     except FileRefusedError as refused:
         problems += refused.problems
         return None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write the file at once: a reader finds the old text or the new one, never half of it. OSError."""
-    folder = path.parent
-    if path.exists() and not path.is_file():
-        # /dev/stdout and the like cannot be replaced, only written to.
-        path.write_text(text, encoding="utf-8")
-        return
-    handle, scratch = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(scratch).chmod(0o666 & ~mask)
-        Path(scratch).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(scratch).unlink()
-        raise

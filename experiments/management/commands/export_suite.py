@@ -1,0 +1,38 @@
+"""``manage.py export_suite NAME``: a suite as the file a repository keeps."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from experiments.evaluation.text import printable
+from experiments.management.files import write_whole
+from experiments.models import Suite
+from experiments.transfer.imports import suite_document
+from experiments.transfer.suite_file import suite_json, suite_yaml
+
+
+class Command(BaseCommand):
+    """Writes YAML (or JSON) whose import changes nothing."""
+
+    help = "Export a suite as YAML or JSON; archived cases are left out."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--json", action="store_true", help="JSON instead of YAML")
+        parser.add_argument("--out", type=Path, help="write here instead of to standard output")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        suite = Suite.objects.select_related("current").filter(name=options["name"]).first()
+        if suite is None:
+            raise CommandError(f"there is no suite {printable(options['name'], 100)}")
+        document = suite_document(suite)
+        text = suite_json(document) if options["json"] else suite_yaml(document)
+        if options["out"] is None:
+            self.stdout.write(text, ending="")
+            return
+        try:
+            write_whole(options["out"], text)
+        except OSError as broken:
+            raise CommandError(f"{options['out']}: cannot be written: {broken.strerror}") from broken
