@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
 
 def load(target: dict[str, Any], judge: dict[str, Any], *, create: bool) -> str:
-    """Makes what is missing when `create`, points target and judge at their addresses, and says what it did."""
+    """Makes what is missing when `create`, points target and judge at their addresses; says what it did."""
     made: list[str] = []
     if create:
         made += _people()
