@@ -174,7 +174,7 @@ class _Memory:
         token = uuid.uuid4().hex
         numbered = enumerate(itertools.product(range(1, setup.repeats + 1), setup.cases), start=1)
         self._left = [
-            PlannedAttempt(id=index, case=case, number=number, tries=1, key=f"{token}-{index}")
+            PlannedAttempt(id=index, case=case, number=number, tries=1, key=f"{token}-{index}-{number}")
             for index, (number, case) in numbered
         ]
         self._left.reverse()

@@ -24,7 +24,7 @@ class PlannedAttempt:
 
     ``id``: the source's own id. ``number``: which attempt of the case, from 1. ``tries``: how often this
     attempt was claimed, this time included; a database sink uses it as fencing token. ``key``: stable
-    over all tries; together with ``tries`` and the turn it makes the idempotency key of each submit.
+    over all tries, ends in ``-number``; with ``tries`` and the turn it makes the idempotency key of a submit.
     """
 
     id: int
