@@ -8,7 +8,10 @@ _NEGATION = re.compile(
     r"\b(?:(?:does|do|did|must|should|shall|may|will|can|could|would)(?: not|n't|n’t)|cannot|never)\b"
 )
 _BREAK = re.compile(r"[.;:!?]|\b(?:but|instead|however|rather)\b")
-_NEW_STATEMENT = re.compile(r"\b(?:and|or)\s+(?:it|the|must|should|shall|may|will|can|does|is|has|\w+s)\s")
+_SUBJECT_OR_MODAL = r"it|the|must|should|shall|may|will|can|does|is|has"
+_NEW_STATEMENT = re.compile(
+    rf"(?:\b(?:and|or)\s+(?:{_SUBJECT_OR_MODAL}|\w+s)|,\s+(?:and\s+|or\s+)?(?:{_SUBJECT_OR_MODAL}))\s"
+)
 _TWICE_NEGATED = re.compile(r"^\s*(?:only|just|merely|omit|fail|forget|skip|leave|miss|hesitate)\b")
 
 
@@ -16,9 +19,9 @@ def forbids(expected: str, phrase: str) -> bool:
     """Whether every mention of `phrase` in the expected outcome stands under a negation.
 
     Under one: "not <phrase>", or "does not", "must not" and their like earlier in the same clause. A clause
-    ends at punctuation, at "but", and at an "and" that begins a new statement; "does not omit" forbids
-    nothing. A rule of thumb for English: it refuses what is plainly contradictory, and lets through what it
-    cannot tell.
+    ends at punctuation, at "but", and where an "and" or a comma begins a new statement; "does not omit"
+    forbids nothing. A rule of thumb for English: it refuses what is plainly contradictory, and lets through
+    what it cannot tell.
     """
     text, wanted = phrase_key(expected), phrase_key(phrase)
     if not wanted:

@@ -1,0 +1,6 @@
+"""Property tests here draw the same examples every time, and a busy machine does not fail them."""
+
+from hypothesis import settings
+
+settings.register_profile("evaluation", deadline=None, derandomize=True)
+settings.load_profile("evaluation")
