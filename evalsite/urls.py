@@ -1,9 +1,10 @@
 """Every door of the site: the pages and the admin."""
 
-from django.contrib import admin
 from django.urls import include, path
 
+from experiments.admin import site
+
 urlpatterns = [
-    path("admin/", admin.site.urls),
+    path("admin/", site.urls),
     path("", include("experiments.web.urls")),
 ]

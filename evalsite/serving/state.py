@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -100,16 +100,6 @@ def _sources() -> str:
             status = Path(storage.path(path)).stat()
             digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def load_demo_once(say: Say) -> None:
-    """Fill an empty site with the demo, where the command for it exists."""
-    from experiments.models import Suite
-
-    if "load_demo" not in get_commands() or Suite.objects.exists():
-        return
-    say("First start: loading the demo.")
-    call_command("load_demo", verbosity=0)
 
 
 def sign_in_link() -> str:

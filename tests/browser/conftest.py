@@ -7,23 +7,16 @@ The site has its own `var/` and database file, so a test makes what it needs the
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.sites import Site, site_environment, start_site
+
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = [
     "--no-sandbox",
@@ -33,94 +26,6 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-START_SECONDS = 60
-LINK = re.compile(r"http://\S+/link/\S+")
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@dataclass
-class Site:
-    """A running site and the environment its commands run in."""
-
-    url: str
-    link: str
-    environment: dict[str, str]
-    process: subprocess.Popen[str]
-
-    def manage(self, *arguments: str) -> str:
-        """Run a management command on the site's database; its standard output. Fails on a non-zero code."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def python(self, code: str) -> str:
-        """Run Python with Django on the site's database; its standard output."""
-        return self.manage("shell", "--no-imports", "-c", code)
-
-
-def start_site(var: Path, **environment: str) -> Site:
-    """Start a site as `make run` does and wait until it prints its sign-in link."""
-    port = free_port()
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE"}
-        and not name.startswith("EVALSITE_")
-    }
-    chosen = {
-        **inherited,
-        "EVALSITE_VAR": str(var),
-        "PORT": str(port),
-        # The demo's services pick free ports, so that two sites can run side by side.
-        "EVALSITE_DEMO_PORT": "0",
-        "PYTHONUNBUFFERED": "1",
-        **environment,
-    }
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env=chosen,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    watchdog = threading.Timer(START_SECONDS, process.kill)
-    watchdog.start()
-    said: list[str] = []
-    assert process.stdout is not None
-    for line in process.stdout:
-        said.append(line)
-        if found := LINK.search(line):
-            watchdog.cancel()
-            # Whatever it says later must not fill the pipe and stop it.
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            return Site(f"http://127.0.0.1:{port}", found[0], chosen, process)
-    watchdog.cancel()
-    raise AssertionError("The site did not start:\n" + "".join(said))
-
-
-def stop_site(site: Site) -> float:
-    """SIGTERM; seconds until the site had ended. Fails when it takes longer than 20."""
-    before = time.monotonic()
-    site.process.send_signal(signal.SIGTERM)
-    try:
-        assert site.process.wait(20) == 0
-    finally:
-        site.process.kill()
-    return time.monotonic() - before
 
 
 @pytest.fixture(scope="session")
@@ -137,9 +42,9 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def site(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One site for all browser tests of the session."""
-    started = start_site(tmp_path_factory.mktemp("site"))
+    started = start_site(site_environment(tmp_path_factory.mktemp("site")))
     yield started
-    stop_site(started)
+    started.stop()
 
 
 @pytest.fixture(scope="session")

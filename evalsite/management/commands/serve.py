@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from evalsite.serving import StartError, children, embedded, place, state
+from evalsite.serving import StartError, children, demo, embedded, place, state
 
 
 class Command(BaseCommand):
@@ -27,6 +27,9 @@ class Command(BaseCommand):
             rested = self._serve(with_demo=not options["no_demo"])
         except StartError as reason:
             raise CommandError(str(reason)) from None
+        except KeyboardInterrupt:
+            # Before the signals were ours: nothing runs yet.
+            raise CommandError("Stopped before the start was over.") from None
         self._say(
             "Stopped." if rested else "Stopped; what was still in flight is asked again at the next start."
         )
@@ -38,11 +41,12 @@ class Command(BaseCommand):
             bound = place.listen(settings.PORT)
             state.bring_up_to_date(self._say)
             state.collect_static()
-            if with_demo:
-                start_demo()
-                state.load_demo_once(self._say)
             serve = embedded.serve if settings.BROKER_URL.startswith("memory") else children.serve
-            return serve(bound, self._ready)
+            if not with_demo:
+                return serve(bound, self._ready)
+            with demo.start(settings.VAR_DIR) as services:
+                demo.load_once(services, self._say)
+                return serve(bound, self._ready)
 
     def _ready(self) -> None:
         self._say(f"evalsite is ready on http://127.0.0.1:{settings.PORT}/")
@@ -56,15 +60,6 @@ class Command(BaseCommand):
     def _say(self, sentence: str) -> None:
         self.stdout.write(sentence)
         self.stdout.flush()
-
-
-def start_demo() -> None:
-    """Start the demo's own services in threads of this process, where they exist."""
-    from experiments import demo
-
-    starter = getattr(demo, "start_demo_services", None)
-    if starter is not None:
-        starter()
 
 
 def _leave() -> None:
