@@ -79,13 +79,16 @@ def demo_rubric() -> Rubric:
     return Rubric(name="desk-judge", template=(DATA / "rubric.txt").read_text(encoding="utf-8"))
 
 
-def tell(demo: DemoServices, mode: SettleMode, run: str = "run-1") -> Story:
-    """Every case five times in eight lanes, settled by `mode`."""
-    return asyncio.run(_tell(demo, mode, run))
+def tell(
+    demo: DemoServices, mode: SettleMode, run: str = "run-1", only: frozenset[str] = frozenset()
+) -> Story:
+    """Every case (of `only`, when it names some) five times in eight lanes, settled by `mode`."""
+    return asyncio.run(_tell(demo, mode, run, only))
 
 
-async def _tell(demo: DemoServices, mode: SettleMode, run: str) -> Story:
+async def _tell(demo: DemoServices, mode: SettleMode, run: str, only: frozenset[str]) -> Story:
     suite = demo_suite().document
+    cases = [case for case in to_cases(suite) if not only or case.id in only]
     ruler = Ruler(
         registry=builtin_registry(),
         settle_mode=mode,
@@ -105,7 +108,7 @@ async def _tell(demo: DemoServices, mode: SettleMode, run: str) -> Story:
     waiting = [
         PlannedAttempt(id=0, case=case, number=number, tries=1, key=f"{run}:{case.id}:{number}")
         for number in range(1, REPEATS + 1)
-        for case in to_cases(suite)
+        for case in cases
     ][::-1]
     done: dict[str, list[FinishedAttempt]] = defaultdict(list)
 
@@ -122,5 +125,5 @@ async def _tell(demo: DemoServices, mode: SettleMode, run: str) -> Story:
         await asyncio.gather(*(lane() for _ in range(LANES)))
     finally:
         await judge.aclose()
-    ordered = {case.id: sorted(done[case.id], key=lambda one: one.planned.number) for case in to_cases(suite)}
+    ordered = {case.id: sorted(done[case.id], key=lambda one: one.planned.number) for case in cases}
     return Story(ordered)

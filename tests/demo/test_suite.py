@@ -173,7 +173,9 @@ def test_many_citations_without_a_role_wait_for_adjudication(demo: DemoServices)
 
 
 def test_a_second_run_under_other_keys_gives_the_same_replies(demo: DemoServices) -> None:
-    one, two = (tell(demo, SettleMode.criteria, run=run) for run in ("run-41", "run-42"))
+    varying = frozenset({"second-vehicle-sold", "reminder-cost", "cash-refund", "event-weather"})
+    one, two = (tell(demo, SettleMode.criteria, run, varying) for run in ("run-41", "run-42"))
+    assert set(one.attempts) == varying
     for case in one.attempts:
         first, second = ([attempt.evidence for attempt in story.attempts[case]] for story in (one, two))
         assert [e.reply if e else None for e in first] == [e.reply if e else None for e in second], case
