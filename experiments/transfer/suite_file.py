@@ -1,5 +1,6 @@
 """Suite files in and out: YAML or JSON to a checked document, with every problem at once."""
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -63,8 +64,26 @@ def parse_suite(text: str, file: str, criteria: CriterionRegistry, metrics: Metr
 
 def suite_yaml(document: SuiteDocument) -> str:
     """The suite as the YAML a repository keeps; reading it gives the same document."""
-    plain = plain_suite(document)
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
+    return yaml.dump(
+        plain_suite(document),
+        Dumper=_SuiteDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+        default_flow_style=None,
+    )
+
+
+class _SuiteDumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, and quotes line breaks that YAML would fold."""
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        style = '"' if _FOLDED.search(value) else "|" if "\n" in value else None
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_FOLDED = re.compile("[\r\x85\u2028\u2029\ufeff]")
+_SuiteDumper.add_representer(str, _SuiteDumper.text)
 
 
 def suite_json(document: SuiteDocument) -> str:
@@ -123,6 +142,7 @@ _SENTENCES = {
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "union_tag_not_found": "must name its kind",
+    "string_unicode": "must not hold broken characters",
 }
 
 

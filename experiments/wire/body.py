@@ -5,11 +5,12 @@ is data here and never a crash.
 """
 
 import json
+import math
 from typing import Any, NoReturn, Self
 
 from pydantic import ConfigDict, ValidationError
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject, JsonValue
 from experiments.evaluation.evidence import Citation, ModelCall, Passage, Seconds, Tokens, ToolCall
 
 
@@ -21,6 +22,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise BodyError(f"holds {name}, which is no JSON")
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise BodyError("holds a number that is too large")
+    return number
+
+
 def read_json(raw: bytes | str) -> Any:
     """The JSON value of ``raw`` (UTF-8 when bytes, BOM allowed); BodyError for anything else.
 
@@ -28,7 +36,7 @@ def read_json(raw: bytes | str) -> Any:
     """
     try:
         text = raw.decode("utf-8-sig") if isinstance(raw, bytes) else raw
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as broken:
         raise BodyError(f"is not UTF-8 (byte {broken.start + 1})") from broken
     except json.JSONDecodeError as broken:
@@ -78,8 +86,8 @@ class ToolCallBody(Body):
     """One tool call as the service reports it: ``{name, arguments, result?, failed?}``."""
 
     name: str
-    arguments: dict[str, Any] = {}
-    result: Any = None
+    arguments: JsonObject = {}
+    result: JsonValue = None
     failed: bool = False
 
     def value(self) -> ToolCall:

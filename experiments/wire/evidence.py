@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject
 from experiments.evaluation.evidence import (
     Citation,
     Evidence,
@@ -84,7 +84,7 @@ class EvidenceLine(_Loose):
     tools_called: tuple[ToolCallBody, ...] | None = None
     model_calls: tuple[ModelCallBody, ...] | None = None
     context: tuple[PassageBody, ...] | None = None
-    end_state: dict[str, Any] | None = None
+    end_state: JsonObject | None = None
     cached: bool = Field(default=False, strict=True)
     failure: FailureLine | None = None
 

@@ -5,8 +5,10 @@ Every figure is computed by the core; nothing here counts. Lone surrogates and N
 """
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainSerializer
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import asked_fingerprint
@@ -17,6 +19,10 @@ from experiments.evaluation.results import AttemptResult, EvalCaseResults
 from experiments.evaluation.text import to_json
 
 FORMAT: Literal["evalsite/record@1"] = "evalsite/record@1"
+
+
+Moment = Annotated[datetime, PlainSerializer(lambda moment: moment.astimezone(UTC).isoformat())]
+"""A time, written in UTC as ISO 8601."""
 
 
 class NamedVersion(FrozenModel):
@@ -36,8 +42,8 @@ class RunFacts(FrozenModel):
     target: NamedVersion
     lanes: int | None = None
     repeats: int
-    started: datetime | None = None
-    finished: datetime | None = None
+    started: Moment | None = None
+    finished: Moment | None = None
 
 
 class RecordVerdict(FrozenModel):
@@ -93,7 +99,8 @@ class Record(FrozenModel):
 
     def json_text(self) -> str:
         """The document as canonical JSON on one line, with a line end."""
-        return to_json(self.model_dump(mode="json")) + "\n"
+        # pydantic's own JSON mode breaks on a lone surrogate in a key of a verdict's data.
+        return to_json(self.model_dump(mode="python")) + "\n"
 
 
 def build_record(

@@ -6,6 +6,7 @@ unknown criterion or parameter is refused where it stands; what concerns several
 """
 
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -285,5 +286,14 @@ def from_cases(
 
 def plain_suite(document: SuiteDocument) -> dict[str, Any]:
     """The document as JSON values, without what only repeats a default."""
-    plain: dict[str, Any] = document.model_dump(mode="json", exclude_defaults=True)
+    # pydantic's own JSON mode breaks on a lone surrogate in a key.
+    plain: dict[str, Any] = _plain(document.model_dump(mode="python", exclude_defaults=True))
     return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.value if isinstance(value, Enum) else value

@@ -114,7 +114,8 @@ def _metric_findings(entry: CaseEntry, metrics: MetricRegistry) -> Iterator[Find
             metrics.validate(ref)
         except MetricParamsError as refused:
             for path, sentence in refused.problems:
-                yield ("metric", *path), _WORDS.get(sentence, sentence.removeprefix("Value error, "))
+                said = sentence.removeprefix("Value error, ").removeprefix("Input ")
+                yield ("metric", *path), _WORDS.get(sentence, said)
 
 
 _WORDS = {"Field required": "is required", "Extra inputs are not permitted": "unknown parameter"}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject
 from experiments.evaluation.evidence import Tokens
 from experiments.evaluation.setup import EvalSetup, FailingTool, Fixture
 from experiments.wire.body import Body, CitationBody, ModelCallBody, PassageBody, ToolCallBody
@@ -32,7 +32,7 @@ class NoneSetupBody(Body):
 class FixtureBody(Body):
     kind: Literal["fixture"] = "fixture"
     name: str
-    parameters: dict[str, Any] = {}
+    parameters: JsonObject = {}
 
 
 class FailingToolBody(Body):
@@ -90,7 +90,7 @@ class SubmitReply(Body):
     model_calls: tuple[ModelCallBody, ...] | None = None
     context: tuple[PassageBody, ...] | None = None
     usage: UsageBody | None = None
-    end_state: dict[str, Any] | None = None
+    end_state: JsonObject | None = None
     failure: str | None = None
     cached: bool = False
 

@@ -70,7 +70,7 @@ class CriterionRegistry:
         return kind
 
     def _unknown(self, name: str) -> str:
-        close = get_close_matches(name, self._kinds, n=3, cutoff=0.6)
+        close = get_close_matches(name, self._kinds, n=2, cutoff=0.6)
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(self)}"
         return f"no criterion kind {name!r} is registered{hint}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
@@ -13,8 +13,19 @@ from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
 from experiments.evaluation.ports import CriterionContext
 
+_MAX_SUBSTRING = 10_000
 _SHOWN = 3
 _SHOWN_CHARACTERS = 80
+
+
+def _require_substring(value: str) -> str:
+    # Not StringConstraints: pydantic reads no length off a text with a lone surrogate.
+    if not 0 < len(value) <= _MAX_SUBSTRING:
+        raise ValueError(f"must have 1 to {_MAX_SUBSTRING:,} characters")
+    return value
+
+
+Substring = Annotated[str, AfterValidator(_require_substring)]
 
 
 class ContainsParams(FrozenModel):
@@ -22,9 +33,7 @@ class ContainsParams(FrozenModel):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    substrings: tuple[Annotated[str, StringConstraints(min_length=1, max_length=10_000)], ...] = Field(
-        default=(), max_length=200
-    )
+    substrings: tuple[Substring, ...] = Field(default=(), max_length=200)
     regex: tuple[UserPattern, ...] = Field(default=(), max_length=50)
     case_sensitive: bool = Field(default=False, strict=True)
 
