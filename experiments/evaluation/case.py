@@ -1,11 +1,11 @@
 """One thing to test, and the two fingerprints that say when two versions of it are the same."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject
 from experiments.evaluation.setup import EvalSetup, NoSetup
 from experiments.evaluation.text import sha256_of
 
@@ -23,7 +23,7 @@ class MetricRef(FrozenModel):
 
     id: Annotated[str, Field(min_length=1)]
     version: Annotated[int, Field(ge=1)] = 1
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
 
 
 class SourceRoles(FrozenModel):
@@ -51,7 +51,7 @@ class CriterionSpec(FrozenModel):
     """
 
     kind: Annotated[str, Field(min_length=1)]
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     gate: bool = False
 

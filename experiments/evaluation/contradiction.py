@@ -12,6 +12,7 @@ _SUBJECT_OR_MODAL = r"it|the|must|should|shall|may|will|can|does|is|has"
 _NEW_STATEMENT = re.compile(
     rf"(?:\b(?:and|or)\s+(?:{_SUBJECT_OR_MODAL}|\w+s)|,\s+(?:and\s+|or\s+)?(?:{_SUBJECT_OR_MODAL}))\s"
 )
+_REACH = 400  # characters of the text before a phrase that may hold its negation
 _TWICE_NEGATED = re.compile(r"^\s*(?:only|just|merely|omit|fail|forget|skip|leave|miss|hesitate)\b")
 
 
@@ -31,7 +32,7 @@ def forbids(expected: str, phrase: str) -> bool:
         for found in re.finditer(re.escape(wanted), text)
         if _stands_alone(text, found.start(), found.end())
     ]
-    return bool(mentions) and all(_negated(text[:start]) for start in mentions)
+    return bool(mentions) and all(_negated(text[max(0, start - _REACH) : start]) for start in mentions)
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -1,11 +1,11 @@
 """Everything recorded about one attempt. Immutable; None means "not recorded", never zero or empty."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject, JsonValue
 
 Tokens = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
@@ -34,8 +34,8 @@ class ToolCall(FrozenModel):
     """One tool the system called; `result` is whatever JSON value came back."""
 
     name: str
-    arguments: dict[str, Any] = {}
-    result: Any = None
+    arguments: JsonObject = {}
+    result: JsonValue = None
     failed: bool = False
 
 
@@ -71,7 +71,7 @@ class Evidence(FrozenModel):
     tools_called: tuple[ToolCall, ...] | None = None
     model_calls: tuple[ModelCall, ...] | None = None
     context: tuple[Passage, ...] | None = None
-    end_state: dict[str, Any] | None = None
+    end_state: JsonObject | None = None
     cached: bool = False
     cut: tuple[str, ...] = ()
     retries: tuple[str, ...] = ()

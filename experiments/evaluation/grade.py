@@ -37,7 +37,7 @@ def band(grade: int) -> Band:
     return Band.undecided if grade >= 4 else Band.failed
 
 
-_OUT_OF_TEN = re.compile(r"\s*/\s*10(?!\d)|\b(?:out\s+of|van)\s+10\b", re.IGNORECASE)
+_OUT_OF_TEN = re.compile(r"/\s*10(?!\d)|\b(?:out\s+of|van)\s+10\b", re.IGNORECASE)
 _CANDIDATE = re.compile("(?<![^\\W_])(?<![.,\\-\u2212])(10|[1-9])\\b(?![.,]\\d)")
 
 
@@ -56,7 +56,7 @@ _LABELLED = re.compile(
     r"^[ \t>*_`#\-]*(?P<label>SCORE|REASON|EXPLANATION)[ \t*_`]*:[ \t]*(?P<rest>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_SCORE = re.compile(r"[\s*_`]*(10|[1-9])[\s*_`]*(?:(?:/|out\s+of|van)\s*10)?[\s*_`.]*", re.IGNORECASE)
+_SCORE = re.compile(r"(10|[1-9])[\s*_`]*(?:(?:/|out\s+of|van)\s*10)?", re.IGNORECASE)
 
 
 def parse_labelled(text: str) -> Grade | None:
@@ -80,8 +80,8 @@ def parse_labelled(text: str) -> Grade | None:
 
 def _score(value: str) -> int | None:
     """The grade after a SCORE label: the first line that holds anything, and nothing else on it."""
-    held = next((line for line in value.splitlines() if line.strip("*_` \t")), "")
-    found = _SCORE.fullmatch(held)
+    lines = (line.strip("*_`. \t") for line in value.splitlines())
+    found = _SCORE.fullmatch(next(filter(None, lines), ""))
     return int(found[1]) if found else None
 
 

@@ -75,7 +75,7 @@ def rubric_problems(
 
 def _asks_for(template: str, label: str) -> bool:
     """Whether the template names `label:` at the start of a line, or in capitals anywhere."""
-    at_line_start = re.search(rf"^[\s>*_`\"'\-]*{label}[\s*_]*:", template, re.IGNORECASE | re.MULTILINE)
+    at_line_start = re.search(rf"^[ \t>*_`\"'\-]*{label}[ \t*_]*:", template, re.IGNORECASE | re.MULTILINE)
     return bool(at_line_start or re.search(rf"\b{label}\**\s*:", template))
 
 

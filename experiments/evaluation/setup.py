@@ -1,10 +1,10 @@
 """What is arranged before the graded turn is sent: a closed union, told apart by `kind`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject
 
 
 class NoSetup(FrozenModel):
@@ -25,7 +25,7 @@ class Fixture(FrozenModel):
 
     kind: Literal["fixture"] = "fixture"
     name: str
-    parameters: dict[str, Any] = {}
+    parameters: JsonObject = {}
 
 
 class FailingTool(FrozenModel):

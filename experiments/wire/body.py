@@ -40,9 +40,8 @@ def read_json(raw: bytes | str) -> Any:
     except UnicodeDecodeError as broken:
         raise BodyError(f"is not UTF-8 (byte {broken.start + 1})") from broken
     except json.JSONDecodeError as broken:
-        raise BodyError(
-            f"is not JSON: {broken.msg} at line {broken.lineno}, column {broken.colno}"
-        ) from broken
+        line = f"line {broken.lineno}, " if broken.lineno > 1 else ""
+        raise BodyError(f"is not JSON: {broken.msg} at {line}column {broken.colno}") from broken
     except RecursionError as broken:
         raise BodyError("is nested too deeply") from broken
     except BodyError:

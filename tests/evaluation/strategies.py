@@ -41,7 +41,7 @@ TURNS = st.builds(
 )
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | HOSTILE,
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | HOSTILE,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(HOSTILE, inner, max_size=3),
     max_leaves=6,
 )

@@ -1,5 +1,7 @@
 """A required phrase the expected outcome forbids."""
 
+import time
+
 import pytest
 from hypothesis import given
 
@@ -63,5 +65,8 @@ def test_hostile_text_is_judged_without_breaking(expected: str, phrase: str) -> 
     assert not forbids(phrase, phrase)
 
 
-def test_a_megabyte_is_judged_within_a_second() -> None:
+def test_a_megabyte_is_judged_within_seconds() -> None:
+    began = time.process_time()
     assert not forbids("does not and it " * 60_000 + ". refund", "refund")
+    assert forbids("does not refund " * 60_000, "refund")
+    assert time.process_time() - began < 2

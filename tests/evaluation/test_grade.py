@@ -1,6 +1,7 @@
 """Reading grades, and their bands. A grade is never invented."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -83,6 +84,15 @@ def test_the_rubric_decides_how_an_answer_is_read() -> None:
     assert parse_grade(rubric(), "8") == Grade(value=8)
     assert parse_grade(rubric(LABELLED), "8") is None
     assert parse_grade(rubric(LABELLED), "SCORE: 8\nREASON: fine") == Grade(value=8, reason="fine")
+
+
+@pytest.mark.parametrize("filler", [" ", "*", "\n", "/", "10 ", "SCORE: ", "out of "])
+def test_a_megabyte_of_answer_is_read_within_a_second(filler: str) -> None:
+    began = time.process_time()
+    text = "SCORE: 8" + filler * (1_000_000 // len(filler)) + "x"
+    parse_bare(text)
+    parse_labelled(text)
+    assert time.process_time() - began < 1
 
 
 @given(st.one_of(HOSTILE, st.text("0123456789 ./,-SCORE:\n*", max_size=30)))

@@ -1,10 +1,10 @@
 """`end-state`: what the system left behind. Counted among comparisons, not among measures."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject
 from experiments.evaluation.case import EvalCase
 from experiments.evaluation.comparison import compare_end_state
 from experiments.evaluation.evidence import Evidence
@@ -16,7 +16,7 @@ from experiments.evaluation.ports import CriterionContext
 class EndStateParams(FrozenModel):
     """`expected`: the keys to compare and the value each must hold."""
 
-    expected: Annotated[dict[str, Any], Field(min_length=1)]
+    expected: Annotated[JsonObject, Field(min_length=1)]
 
 
 async def end_state(
