@@ -22,7 +22,8 @@ from experiments.evaluation import (
     ToolCall,
     Turn,
 )
-from experiments.evaluation.text import is_blank
+from experiments.evaluation.outcome import REASON_LIMIT
+from experiments.evaluation.text import is_blank, printable
 from experiments.runner.ports import Clock, Evaluate, FinishedAttempt, PlannedAttempt
 from experiments.runner.retry import RetryPolicy, pause_before_retry, spread_of
 from experiments.targets.base import Reply, SetupFailed, Target, TargetError
@@ -53,7 +54,8 @@ class _NotReachedError(Exception):
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
-        self.failure = Failure(cause=cause, detail=detail)
+        # A target may give a megabyte of reason; the whole of it stands in the evidence.
+        self.failure = Failure(cause=cause, detail=printable(detail, REASON_LIMIT))
 
 
 class Conversation:
@@ -253,6 +255,25 @@ async def run_attempt(
     evidence and the result says that the evaluators did not finish.
     """
     started, begun = clock(), time.perf_counter()
+    try:
+        evidence, failure, result = await _run(planned, target, evaluate, deadline, started, retry)
+    except Exception as error:
+        # A target of a team's own may return anything; no attempt may take its lane down with it.
+        log.warning("attempt %s: its answer could not be recorded", planned.id, exc_info=True)
+        detail = f"the target's answer could not be recorded ({type(error).__name__}); see the worker's log"
+        evidence, result = None, None
+        failure = Failure(cause=Cause.NO_REPLY, detail=detail)
+    return FinishedAttempt(planned, evidence, failure, result, time.perf_counter() - begun, started)
+
+
+async def _run(
+    planned: PlannedAttempt,
+    target: Target,
+    evaluate: Evaluate,
+    deadline: float,
+    started: datetime,
+    retry: RetryPolicy,
+) -> tuple[Evidence | None, Failure | None, EvaluationResult | None]:
     over = asyncio.get_running_loop().time() + deadline
     talk = Conversation(planned, target, over, retry)
     try:
@@ -270,7 +291,7 @@ async def run_attempt(
                 result = await _graded(evaluate, planned, evidence or Evidence(), started)
         except TimeoutError:
             result = _broke(f"the evaluators did not finish within the attempt's deadline of {deadline:g} s")
-    return FinishedAttempt(planned, evidence, failure, result, time.perf_counter() - begun, started)
+    return evidence, failure, result
 
 
 async def _graded(

@@ -232,6 +232,25 @@ def test_figures_beyond_all_bounds_are_no_reply_and_no_crash() -> None:
     assert "bounds" in not_reached(attempt(say)[0], Cause.NO_REPLY)
 
 
+def test_an_adapter_that_returns_nonsense_costs_its_own_attempt_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for nonsense in (Reply("x", node=7), Reply(7), Reply("x", end_state=7), None):  # type: ignore[arg-type]
+
+        async def say(text: str, key: str, nonsense: Reply = nonsense) -> Reply:  # type: ignore[assignment]
+            return nonsense
+
+        assert not_reached(attempt(say)[0], Cause.NO_REPLY)
+
+
+def test_a_megabyte_of_reason_is_cut_in_the_failure_and_stays_storable() -> None:
+    finished, _ = attempt(made=SetupFailed("\x00\ud800" * 500_000))
+    detail = not_reached(finished, Cause.SETUP_FAILED)
+    assert len(detail) < 10_000
+    assert detail.isprintable() or "\ufffd" in detail
+    assert "\x00" not in detail
+
+
 def flaky(failures: int, **facts: object) -> Say:
     tries = {"made": 0}
 
