@@ -1,0 +1,121 @@
+// The one registry of keys: it makes the handlers, the badges on the page and the sheet behind "?".
+// A letter does nothing while text is written, in a dialog, during composition, or when letters are off.
+
+const rows = () => [...document.querySelectorAll("[data-row-link]")].filter((link) => link.offsetParent);
+const row = (step) => {
+  const all = rows();
+  const here = all.indexOf(document.activeElement);
+  const next = here < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + step));
+  all[next]?.focus();
+  all[next]?.closest("[data-row]")?.scrollIntoView({ block: "nearest" });
+};
+const press = (selector) => document.querySelector(selector)?.click();
+const go = (path) => () => { window.location.assign(path); };
+const has = (selector) => () => document.querySelector(selector) !== null;
+
+const KEYS = [
+  { keys: "j", also: "ArrowDown", does: "next row", when: has("[data-row-link]"), run: () => row(1) },
+  { keys: "k", also: "ArrowUp", does: "previous row", when: has("[data-row-link]"), run: () => row(-1) },
+  { keys: "x", does: "open the row", when: has("[data-row-link]"), run: () => { if (document.activeElement?.matches("[data-row-link]")) document.activeElement.click(); } },
+  { keys: "v", does: "varied cases only", when: has("[data-key-varied]"), run: () => press("[data-key-varied]") },
+  { keys: "/", does: "search", badge: "[data-key-search]", when: has("[data-key-search]"), run: () => { const field = document.querySelector("[data-key-search]"); field?.focus(); field?.select(); } },
+  { keys: "]", also: "n", does: "next case", badge: "[data-key-next]", when: has("[data-key-next]"), run: () => press("[data-key-next]") },
+  { keys: "[", also: "p", does: "previous case", badge: "[data-key-previous]", when: has("[data-key-previous]"), run: () => press("[data-key-previous]") },
+  { keys: "g h", does: "go to home", run: go("/") },
+  { keys: "g r", does: "go to runs", run: go("/runs/") },
+  { keys: "g e", does: "go to experiments", run: go("/experiments/") },
+  { keys: "?", does: "this sheet", run: () => openSheet() },
+];
+const SEQUENCE_MS = 1200;
+const OFF = "evalsite-letters-off";
+
+let first = "";
+let firstAt = 0;
+
+const lettersOff = () => { try { return localStorage.getItem(OFF) === "1"; } catch { return false; } };
+
+function writing(target) {
+  return target.closest?.("input, textarea, select, [contenteditable], dialog[open], [popover]:popover-open") !== null;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches?.("input[type=search]")) { event.target.blur(); return; }
+  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (writing(event.target) || lettersOff() && event.key.length === 1 && event.key !== "?") return;
+  if (event.key.startsWith("Arrow") && !event.target.matches("[data-row-link]")) return;
+  const both = first && event.timeStamp - firstAt < SEQUENCE_MS ? `${first} ${event.key}` : event.key;
+  const usable = KEYS.filter((key) => !key.when || key.when());
+  const found = usable.find((key) => key.keys === both) ?? usable.find((key) => key.keys === event.key || key.also === event.key);
+  const begins = !found && usable.some((key) => key.keys.startsWith(`${event.key} `));
+  first = begins ? event.key : "";
+  firstAt = event.timeStamp;
+  if (!found) return;
+  event.preventDefault();
+  found.run();
+});
+
+function make(tag, text, parent, css) {
+  const element = document.createElement(tag);
+  if (text) element.textContent = text;
+  if (css) element.className = css;
+  parent?.append(element);
+  return element;
+}
+
+function badge(keys, parent) {
+  keys.split(" ").forEach((key) => make("kbd", key, parent));
+}
+
+function openSheet() {
+  document.getElementById("keys-sheet")?.remove();
+  const sheet = make("dialog", "", document.body, "sheet");
+  sheet.id = "keys-sheet";
+  sheet.setAttribute("aria-labelledby", "keys-title");
+  const head = make("div", "", sheet, "sheet-head");
+  make("h2", "Keys", head).id = "keys-title";
+  const close = make("button", "Close", head, "btn");
+  close.type = "button";
+  close.addEventListener("click", () => sheet.close());
+  KEYS.filter((key) => !key.when || key.when()).forEach((key) => {
+    const line = make("div", "", sheet, "sheet-line");
+    make("span", key.does, line);
+    const badges = make("span", "", line);
+    badge(key.keys, badges);
+    if (key.also) { badges.append(" or "); badge(key.also.replace("ArrowDown", "↓").replace("ArrowUp", "↑"), badges); }
+  });
+  const label = make("label", "", sheet, "sheet-switch");
+  const box = make("input", "", label);
+  box.type = "checkbox";
+  box.checked = !lettersOff();
+  make("span", "Single keys are on", label);
+  box.addEventListener("change", () => { localStorage.setItem(OFF, box.checked ? "0" : "1"); badges(); });
+  sheet.addEventListener("close", () => sheet.remove());
+  sheet.showModal();
+}
+
+function badges() {
+  document.querySelectorAll("kbd[data-badge]").forEach((old) => old.remove());
+  if (lettersOff()) return;
+  KEYS.filter((key) => key.badge).forEach((key) => {
+    document.querySelectorAll(key.badge).forEach((element) => {
+      const shown = make("kbd", key.keys, null, "keys-only");
+      shown.dataset.badge = "";
+      shown.setAttribute("aria-hidden", "true");
+      if (element.matches("input")) element.after(shown);
+      else element.append(shown);
+    });
+  });
+}
+
+function start() {
+  document.querySelectorAll("[data-keys-hint], [data-keys-sheet]").forEach((element) => { element.hidden = false; });
+  document.querySelectorAll("[data-keys-sheet]").forEach((button) => button.addEventListener("click", () => {
+    document.getElementById("user-menu")?.hidePopover?.();
+    openSheet();
+  }));
+  badges();
+}
+
+start();
+document.addEventListener("htmx:afterSettle", badges);
+document.addEventListener("htmx:historyRestore", start);
