@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -52,8 +53,9 @@ Respond = Callable[[Seen], Awaitable[Answer]]
 class LocalHttp:
     """``async with LocalHttp(respond) as server``: ``.url``, ``.seen``, ``.most_at_once``."""
 
-    def __init__(self, respond: Respond) -> None:
+    def __init__(self, respond: Respond, tls: ssl.SSLContext | None = None) -> None:
         self._respond = respond
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.seen: list[Seen] = []
@@ -61,8 +63,9 @@ class LocalHttp:
         self.most_at_once = 0
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24, ssl=self._tls)
+        scheme = "https" if self._tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -367,3 +369,28 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     assert submit(contract()).text == "hello"
+
+
+def test_tls_works_with_a_trusted_certificate_and_an_untrusted_one_is_said_once() -> None:
+    pem = Path(__file__).with_name("self_signed.pem")
+
+    async def ask(url: str, context: ssl.SSLContext | None) -> Capabilities:
+        target = open_target(ContractHttpConfig(url=url), context)
+        try:
+            return await target.capabilities()
+        finally:
+            await target.aclose()
+
+    async def run() -> TargetError:
+        server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server_side.load_cert_chain(pem)
+        async with LocalHttp(contract(), server_side) as server:
+            trusting = ssl.create_default_context(cafile=pem)
+            assert await ask(server.url, trusting) == Capabilities("1")
+            with pytest.raises(TargetError) as caught:
+                await ask(server.url, None)
+            return caught.value
+
+    error = asyncio.run(run())
+    assert error.permanent
+    assert "certificate" in error.detail
