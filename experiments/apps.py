@@ -22,4 +22,10 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.core.checks import register
+
+        from experiments.execution import checks
+
+        for check in checks.ALL:
+            register(check)
         post_migrate.connect(_install_guards, sender=self, dispatch_uid="experiments.guards")

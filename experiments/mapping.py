@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
@@ -166,41 +167,49 @@ def failure_of(attempt: Attempt) -> Failure | None:
     return Failure(cause=Cause(attempt.failure_cause), detail=attempt.failure_detail)
 
 
+def result_values(value: EvaluationResult) -> dict[str, Any]:
+    """The columns of a result that come from its value, by name. Text columns hold no NUL and no lone
+    surrogate; evidence keeps the originals."""
+    return {
+        "outcome": value.outcome.value,
+        "passed": value.passed,
+        "score": value.score,
+        "grade": value.grade,
+        "threshold": value.threshold,
+        "reason": printable(value.reason),
+        "evaluator": printable(value.evaluator, 100),
+        "evaluator_version": printable(value.evaluator_version, 40),
+        "settled_by": value.settled_by.value,
+        "criteria_score": value.criteria_score,
+        "pass_score": value.pass_score,
+        "judge_use": value.judge_use.model_dump() if value.judge_use else None,
+    }
+
+
 def result_row(grading_id: int, attempt_id: int, value: EvaluationResult) -> Result:
-    """An unsaved result row. Text columns hold no NUL and no lone surrogate; evidence keeps the originals."""
-    return Result(
-        grading_id=grading_id,
-        attempt_id=attempt_id,
-        outcome=value.outcome.value,
-        passed=value.passed,
-        score=value.score,
-        grade=value.grade,
-        threshold=value.threshold,
-        reason=printable(value.reason),
-        evaluator=printable(value.evaluator, 100),
-        evaluator_version=printable(value.evaluator_version, 40),
-        settled_by=value.settled_by.value,
-        criteria_score=value.criteria_score,
-        pass_score=value.pass_score,
-        judge_use=value.judge_use.model_dump() if value.judge_use else None,
-    )
+    """An unsaved result row."""
+    return Result(grading_id=grading_id, attempt_id=attempt_id, **result_values(value))
+
+
+def verdict_values(value: EvaluationResult) -> list[dict[str, Any]]:
+    """The columns of the criteria's verdicts by name, in order."""
+    return [
+        {
+            "position": position,
+            "kind": printable(verdict.kind, 100),
+            "status": verdict.status.value,
+            "detail": printable(verdict.detail),
+            "weight": verdict.weight,
+            "gate": verdict.gate,
+            "data": verdict.data,
+        }
+        for position, verdict in enumerate(value.verdicts)
+    ]
 
 
 def verdict_rows(result: Result, value: EvaluationResult) -> list[CriterionVerdict]:
     """Unsaved rows of the criteria's verdicts, in order; `result` must be saved before they are."""
-    return [
-        CriterionVerdict(
-            result=result,
-            position=position,
-            kind=printable(verdict.kind, 100),
-            status=verdict.status.value,
-            detail=printable(verdict.detail),
-            weight=verdict.weight,
-            gate=verdict.gate,
-            data=verdict.data,
-        )
-        for position, verdict in enumerate(value.verdicts)
-    ]
+    return [CriterionVerdict(result=result, **values) for values in verdict_values(value)]
 
 
 def result_of(row: Result, verdicts: list[CriterionVerdict]) -> EvaluationResult:
