@@ -161,6 +161,9 @@ STORAGES = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 
+# A team's own criterion kinds and metrics: a module by its dotted name (experiments.hooks).
+EVALSITE_HOOKS = env.text("EVALSITE_HOOKS")
+
 # Time and language.
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -19,12 +19,14 @@ from django.db.migrations.executor import MigrationExecutor
 from evalsite.serving import StartError
 
 OWNER = "owner"
+REACH_SECONDS = 5
 Say = Callable[[str], None]
 
 
 def bring_up_to_date(say: Say) -> None:
     """Migrate the database where needed. Raises StartError when it is out of reach or newer than we."""
     try:
+        _reach()
         executor = MigrationExecutor(connection)
     except (DatabaseError, OSError) as error:
         raise StartError(f"The database at {_where()} cannot be used: {_first_line(error)}.") from None
@@ -48,6 +50,19 @@ def bring_up_to_date(say: Say) -> None:
         call_command("migrate", verbosity=0, interactive=False)
     except DatabaseError as error:
         raise StartError(f"The database at {_where()} cannot be changed: {_first_line(error)}.") from None
+
+
+def _reach() -> None:
+    """Connect once beside the pool, which would try again for as long as a request may wait."""
+    if connection.vendor == "postgresql":
+        import psycopg
+
+        parameters: dict[str, Any] = {
+            **connection.get_connection_params(),
+            "connect_timeout": REACH_SECONDS,
+        }
+        with connection.wrap_database_errors:
+            psycopg.Connection.connect(**parameters).close()
 
 
 def _replaced(executor: MigrationExecutor, app: str, name: str) -> bool:
@@ -102,15 +117,25 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-def sign_in_link() -> str:
-    """A fresh link that signs the owner in: once, within ten minutes, in a browser on this machine."""
+def sign_in_link(username: str = OWNER) -> str:
+    """A fresh link that signs this user in: once, within ten minutes, in a browser on this machine.
+
+    The owner is made when missing. Raises StartError for anybody else who is not there or may not sign in.
+    """
     from sesame.utils import get_query_string
 
     from experiments.models import Role
 
     users: Any = get_user_model().objects
-    owner, made = users.get_or_create(username=OWNER, defaults={"role": Role.ADMIN, "is_superuser": True})
-    if made:
-        owner.set_unusable_password()
-        owner.save()
-    return f"http://127.0.0.1:{settings.PORT}/link/{get_query_string(owner)}"
+    if username == OWNER:
+        user, made = users.get_or_create(
+            username=OWNER, defaults={"role": Role.ADMIN, "is_superuser": True, "is_active": True}
+        )
+        if made:
+            user.set_unusable_password()
+            user.save()
+    else:
+        user = users.filter(username=username, is_active=True).first()
+        if user is None:
+            raise StartError(f"There is no user {username} who may sign in.")
+    return f"http://127.0.0.1:{settings.PORT}/link/{get_query_string(user)}"

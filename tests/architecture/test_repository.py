@@ -32,7 +32,7 @@ TOP_LEVEL = {
     "templates",
     "tests",
 }
-MOST_LINES = 420
+MOST_LINES = 450
 MOST_LINES_OF_A_FUNCTION = 60
 PURE = ("evaluation", "wire", "targets", "judge", "runner", "detect")
 # Spelled in two halves, so that this file is not its own first finding.

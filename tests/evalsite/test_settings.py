@@ -58,7 +58,7 @@ def test_every_setting_is_documented_with_its_default_and_no_other() -> None:
 def test_celery_has_two_queues_speaks_json_and_keeps_no_results() -> None:
     assert set(app.conf.task_queues) == {"lanes", "quick"}
     assert app.conf.accept_content == ["json"]
-    assert app.conf.result_backend is None
+    assert app.conf["result_backend"] is None
     assert app.conf.worker_pool == "threads"
     assert app.conf.beat_schedule["sweep"]["task"] == SWEEP
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from io import StringIO
 from urllib.parse import urlsplit
 
 import pytest
 import time_machine
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.db import connections
 from django.test import Client
 from django.urls import reverse
@@ -56,6 +58,16 @@ def test_the_owner_is_an_administrator_without_a_password(client: Client) -> Non
     owner = User.objects.get(username=OWNER)
     assert owner.role == Role.ADMIN
     assert not owner.has_usable_password()
+
+
+def test_a_link_can_be_made_for_any_user_who_may_sign_in(client: Client, reader: User) -> None:
+    said = StringIO()
+    call_command("sign_in_link", "reader", stdout=said)
+    parts = urlsplit(said.getvalue().strip())
+    assert client.get(f"{parts.path}?{parts.query}").status_code == 302
+    assert client.session["_auth_user_id"] == str(reader.pk)
+    with pytest.raises(CommandError, match="no user nobody"):
+        call_command("sign_in_link", "nobody")
 
 
 @pytest.mark.django_db
