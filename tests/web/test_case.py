@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
 
 from experiments.models import AttemptEvidence, CaseResult, Experiment, Run
 from experiments.selectors.case import setup_words
@@ -110,7 +109,7 @@ def test_the_turns_before_the_graded_one_are_folded(viewer: Client, experiment: 
 
 @pytest.mark.parametrize("repeats", [2, 40])
 def test_the_page_asks_the_database_equally_often_at_any_size(
-    repeats: int, viewer: Client, experiment: Experiment, django_assert_num_queries: Callable[..., object]
+    repeats: int, viewer: Client, experiment: Experiment, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = a_run(experiment, {"a": "P" * repeats, "b": "F" * repeats, "c": "P" * repeats})
     there = address(run, "b")

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
 
 from experiments.models import CaseResult, Experiment, Role, Run
 from tests.web.world import MOCK, a_run
@@ -255,7 +256,7 @@ def test_the_page_asks_the_database_equally_often_at_any_size(
     cases: int,
     viewer: Client,
     experiment: Experiment,
-    django_assert_num_queries: Callable[..., object],
+    django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     strips = {f"case-{n}": ["PPPFP", "FFFFF", "UUUUU"][n % 3] for n in range(cases)}
     run = a_run(experiment, strips)

@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import pytest
 from django.db import DatabaseError
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client, override_settings
 from django.urls import reverse
 
@@ -56,7 +57,7 @@ def test_a_site_without_its_database_is_alive_and_not_ready(client: Client, db: 
 
 
 def test_a_database_of_an_older_version_is_not_ready(client: Client, db: None) -> None:
-    with patch.object(site.MigrationExecutor, "migration_plan", return_value=[("x", False)]):
+    with patch.object(MigrationExecutor, "migration_plan", return_value=[("x", False)]):
         response = client.get("/readyz")
     assert response.status_code == 503
     assert b"older" in response.content
