@@ -122,7 +122,8 @@ class StoredCorpus:
 
 
 @lru_cache(maxsize=8)
-def _stored_corpus(version_id: int) -> StoredCorpus:
+def _stored_corpus(version_id: int, _fingerprint: str) -> StoredCorpus:
+    # The fingerprint is part of the key: an id may come again after a rollback, with other content.
     rows = CorpusUnitRow.objects.filter(version_id=version_id)
     return StoredCorpus(
         {
@@ -140,7 +141,7 @@ def _stored_corpus(version_id: int) -> StoredCorpus:
 
 def corpus_of(version: CorpusVersion | None) -> StoredCorpus | None:
     """The corpus a grading looks citations up in; kept per process, since a version never changes."""
-    return _stored_corpus(version.pk) if version else None
+    return _stored_corpus(version.pk, version.fingerprint) if version else None
 
 
 # -- attempts -----------------------------------------------------------------------------------------------

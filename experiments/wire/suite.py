@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from experiments.evaluation.base import FrozenModel
+from experiments.evaluation.base import FrozenModel, JsonObject, check_json
 from experiments.evaluation.case import (
     Behaviour,
     CriterionSpec,
@@ -95,6 +95,7 @@ class CriterionEntry(Document):
 
     @model_validator(mode="after")
     def _parameters_fit(self, info: ValidationInfo) -> Self:
+        check_json(self.model_extra)
         registry = _registry(info)
         if registry is not None and self.kind in registry:
             # pydantic keeps the paths of a ValidationError that is raised in here.
@@ -162,7 +163,7 @@ class MetricEntry(Document):
 
     id: Key
     version: int = Field(default=1, ge=1, strict=True)
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
 
 
 class SourcesEntry(Document):

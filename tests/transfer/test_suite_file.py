@@ -172,6 +172,14 @@ def test_a_json_suite_gives_the_same_lines() -> None:
             {"turn": "x", "criteria": [{"kind": "run.no_failure", "gate": "yes"}]},
             "cases[0].criteria[0].gate: must be true or false",
         ),
+        (
+            {"turn": "x", "criteria": [{"kind": "reply.max_length", "max": 10**400}]},
+            "cases[0].criteria[0]: holds",
+        ),
+        (
+            {"turn": "x", "metric": {"id": "m", "params": {"n": 10**400}}},
+            "cases[0].metric.params: holds a number",
+        ),
         ({"turn": "x", "id": "a\x00b"}, "cases[0].id: must not hold control characters"),
         ({"turn": "x", "id": "x" * 201}, "cases[0].id: "),
     ],

@@ -39,7 +39,8 @@ def test_the_record_has_exactly_the_keys_of_its_format() -> None:
     assert set(found["run"]) == set(run.split())
     report = (
         "passed failed undecided inconclusive evaluator_failed not_reached setup_failed no_reply judged "
-        "total without_evidence asserted measured scored by_criteria walked seeded pass_rate is_trustworthy flags"
+        "total without_evidence asserted measured scored by_criteria walked seeded pass_rate "
+        "is_trustworthy flags"
     )
     assert set(found["report"]) == set(report.split())
     (case,) = found["cases"]

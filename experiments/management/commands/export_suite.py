@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
 
 from experiments.evaluation.text import printable
 from experiments.management.files import write_whole
 from experiments.models import Suite
 from experiments.transfer.imports import suite_document
-from experiments.transfer.suite_file import suite_json, suite_yaml
+from experiments.transfer.problems import path_text
+from experiments.transfer.suite_file import shape_sentence, suite_json, suite_yaml
 
 
 class Command(BaseCommand):
@@ -27,7 +29,12 @@ class Command(BaseCommand):
         suite = Suite.objects.select_related("current").filter(name=options["name"]).first()
         if suite is None:
             raise CommandError(f"there is no suite {printable(options['name'], 100)}")
-        document = suite_document(suite)
+        try:
+            document = suite_document(suite)
+        except ValidationError as refused:
+            first = refused.errors(include_url=False)[0]
+            said = f"{path_text(tuple(first['loc']))}: {shape_sentence(first)}"
+            raise CommandError(f"{suite} cannot be a file yet: {printable(said, 500)}") from refused
         text = suite_json(document) if options["json"] else suite_yaml(document)
         if options["out"] is None:
             self.stdout.write(text, ending="")

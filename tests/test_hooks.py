@@ -1,0 +1,69 @@
+"""A team's hooks module."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from experiments.evaluation.criteria import Builtin, NoParams, outcome
+from experiments.evaluation.metrics import Metric, Score
+from experiments.hooks import HooksError, read_hooks
+
+
+async def fine(*_args: Any, **_named: Any) -> Any:
+    return outcome(passed=True)
+
+
+async def half(*_args: Any, **_named: Any) -> Score:
+    return Score(0.5, "half")
+
+
+KIND = Builtin("custom.fine", NoParams, fine)
+METRIC = Metric(id="half", version=1, threshold=0.5, measure=half)
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    made = ModuleType("team_hooks")
+    monkeypatch.setitem(sys.modules, "team_hooks", made)
+    return made
+
+
+def test_without_a_module_there_are_the_built_in_kinds_alone() -> None:
+    hooks = read_hooks("")
+    assert "reply.contains" in hooks.criteria
+    assert "custom.fine" not in hooks.criteria
+
+
+def test_a_module_adds_its_kinds_and_metrics(module: Any) -> None:
+    module.CRITERIA, module.METRICS = [KIND], [METRIC]
+    hooks = read_hooks("team_hooks")
+    assert "custom.fine" in hooks.criteria
+    assert METRIC in list(hooks.metrics)
+    assert "reply.contains" in hooks.criteria
+
+
+def test_a_module_may_hold_neither_list(module: Any) -> None:
+    assert len(read_hooks("team_hooks").criteria) == len(read_hooks("").criteria)
+
+
+@pytest.mark.parametrize(
+    ("lists", "reason"),
+    [
+        ({"CRITERIA": [KIND, KIND]}, r"team_hooks\.CRITERIA: .*custom\.fine"),
+        ({"CRITERIA": [Builtin("reply.contains", NoParams, fine)]}, r"reply\.contains"),
+        ({"CRITERIA": [len]}, r"team_hooks\.CRITERIA: .*no criterion kind"),
+        ({"CRITERIA": KIND}, "must be a list"),
+        ({"METRICS": [METRIC, METRIC]}, r"team_hooks\.METRICS: .*half"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_by_name(module: Any, lists: dict[str, Any], reason: str) -> None:
+    vars(module).update(lists)
+    with pytest.raises(HooksError, match=reason):
+        read_hooks("team_hooks")
+
+
+def test_a_module_that_cannot_be_imported_is_named() -> None:
+    with pytest.raises(HooksError, match="EVALSITE_HOOKS=no_such_module"):
+        read_hooks("no_such_module")
