@@ -184,6 +184,7 @@ def result_values(value: EvaluationResult) -> dict[str, Any]:
         "criteria_score": value.criteria_score,
         "pass_score": value.pass_score,
         "judge_use": value.judge_use.model_dump() if value.judge_use else None,
+        "expectation": value.expectation.model_dump() if value.expectation else None,
     }
 
 
@@ -240,6 +241,7 @@ def result_of(row: Result, verdicts: list[CriterionVerdict]) -> EvaluationResult
                 for verdict in verdicts
             ),
             "judge_use": JudgeUse.model_validate(row.judge_use) if row.judge_use else None,
+            "expectation": row.expectation,
         }
     )
 

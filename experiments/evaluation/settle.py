@@ -140,6 +140,7 @@ def combine_both(expectation: EvaluationResult, criteria: EvaluationResult) -> E
             "criteria_score": criteria.criteria_score,
             "pass_score": criteria.pass_score,
             "verdicts": criteria.verdicts,
+            "expectation": expectation,
         }
     )
 

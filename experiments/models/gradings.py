@@ -83,7 +83,11 @@ class Grading(models.Model):
 
 
 class Result(models.Model):
-    """What a grading said of one attempt. An attempt that was not reached has none."""
+    """What a grading said of one attempt. An attempt that was not reached has none.
+
+    `expectation` holds, in settle mode `both`, that part's own result (a core `EvaluationResult` document),
+    so that a role decision can settle the criteria anew without calling the judge.
+    """
 
     grading = models.ForeignKey(Grading, on_delete=models.PROTECT, related_name="results")
     attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="results")
@@ -99,6 +103,7 @@ class Result(models.Model):
     criteria_score = models.FloatField(null=True, blank=True)
     pass_score = models.FloatField(null=True, blank=True)
     judge_use = JsonTextField(null=True, blank=True)
+    expectation = JsonTextField(null=True, blank=True)
     copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:

@@ -38,7 +38,7 @@ def _differ(*columns: str) -> str:
 
 def _frozen(table: str, what: str) -> tuple[Guard, Guard]:
     return (
-        Guard(table, "UPDATE", ALWAYS, f"{what} never changes: make a new version"),
+        Guard(table, "UPDATE", ALWAYS, f"{what} never changes: make a new one"),
         Guard(table, "DELETE", ALWAYS, f"{what} is never deleted"),
     )
 
@@ -61,6 +61,7 @@ GUARDS: tuple[Guard, ...] = (
     *_frozen("experiments_policyversion", "a policy version"),
     *_frozen("experiments_corpusversion", "a corpus version"),
     *_frozen("experiments_corpusunit", "a unit of a corpus version"),
+    *_frozen("experiments_roledecision", "a decision"),
     Guard("experiments_activity", "UPDATE", ALWAYS, "the activity log only grows"),
     Guard("experiments_activity", "DELETE", ALWAYS, "the activity log only grows"),
     Guard(

@@ -135,7 +135,7 @@ def _create_case_results(grading: Grading, plan: RunPlan) -> None:
 
 
 def _create_attempts(grading: Grading) -> None:
-    """Every planned attempt, the first of each case before the second of any, so that early figures cover all."""
+    """Every planned attempt, all first ones before any second, so that early figures cover every case."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

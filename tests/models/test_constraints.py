@@ -131,6 +131,76 @@ def group(**fields: Any) -> m.LaneGroup:
     )
 
 
+def item(**fields: Any) -> m.ReviewItem:
+    case = fields.pop("case", None) or make_case(make_suite(), "k")
+    return m.ReviewItem.objects.create(**{"case": case, "unit_id": "u", **fields})
+
+
+def decision(**fields: Any) -> m.RoleDecision:
+    one = fields.pop("item", None) or item()
+    reviewer = fields.pop("reviewer", None) or make_user("reviewer")
+    return m.RoleDecision.objects.create(
+        **{"item": one, "reviewer": reviewer, "role": "acceptable", "item_version": 1, **fields}
+    )
+
+
+def two_occurrences() -> None:
+    one, cited = item(), attempt()
+    for _ in range(2):
+        m.CitationOccurrence.objects.create(item=one, attempt=cited, run=cited.run)
+
+
+def two_drafts() -> None:
+    one, reviewer = item(), make_user("reviewer")
+    for _ in range(2):
+        m.ReviewDraft.objects.create(item=one, reviewer=reviewer)
+
+
+def application(**fields: Any) -> m.Application:
+    return m.Application.objects.create(created_by=make_user("reviewer"), **fields)
+
+
+def applied_twice() -> None:
+    one, to_item = application(), item()
+    for _ in range(2):
+        m.AppliedDecision.objects.create(application=one, item=to_item)
+
+
+def regraded_twice() -> None:
+    one, run = application(), make_run()
+    for _ in range(2):
+        m.AppliedGrading.objects.create(application=one, run=run)
+
+
+def comparison(**fields: Any) -> m.Comparison:
+    a = fields.pop("a", None) or make_grading()
+    b = fields.pop("b", None) or make_grading()
+    return m.Comparison.objects.create(a=a, b=b, **fields)
+
+
+def same_comparison() -> None:
+    first = comparison()
+    comparison(a=first.a, b=first.b)
+
+
+def same_grading_compared() -> None:
+    grading = make_grading()
+    comparison(a=grading, b=grading)
+
+
+def compared(**fields: Any) -> m.ComparedCase:
+    one = fields.pop("comparison", None) or comparison()
+    row = case_result(grading=one.a, case=make_case(one.a.suite_version.suite, f"c-{m.Case.objects.count()}"))
+    return m.ComparedCase.objects.create(
+        **{"comparison": one, "position": 0, "key": "k", "change": "same", "a": row, **fields}
+    )
+
+
+def compared_again(**second: Any) -> None:
+    first = compared()
+    compared(comparison=first.comparison, **second)
+
+
 BREAKING: dict[str, Callable[[], Any]] = {
     "user_role_known": lambda: m.User.objects.filter(pk=make_user().pk).update(role="emperor"),
     "suite_version_number_once": lambda: version_twice(make_suite()),
@@ -187,6 +257,27 @@ BREAKING: dict[str, Callable[[], Any]] = {
     "case_result_verdict_known": lambda: case_result(verdict="GREAT"),
     "case_result_counts_within_requested": lambda: case_result(passed=1, failed=1),
     "case_criterion_once": two_case_criteria,
+    "review_item_once_a_case": lambda: item(case=item().case),
+    "review_item_has_unit": lambda: item(unit_id=""),
+    "review_item_state_known": lambda: item(state="lost"),
+    "review_item_wants_a_reviewer": lambda: item(wanted=0),
+    "review_item_held_by_a_lease": lambda: item(holder=make_user("reviewer")),
+    "review_item_settled_by_a_decision": lambda: item(state="settled"),
+    "occurrence_once_an_attempt": two_occurrences,
+    "draft_one_a_reviewer": two_drafts,
+    "role_decision_role_known": lambda: decision(role="holy"),
+    "role_decision_group_only_if_required": lambda: decision(group=1),
+    "role_decision_says_why": lambda: decision(role="forbidden"),
+    "application_state_known": lambda: application(state="lost"),
+    "applied_once_an_application": applied_twice,
+    "applied_grading_once_a_run": regraded_twice,
+    "comparison_once": same_comparison,
+    "comparison_of_two": same_grading_compared,
+    "comparison_state_known": lambda: comparison(state="lost"),
+    "comparison_done_has_document": lambda: comparison(state="done"),
+    "compared_case_once": lambda: compared_again(position=1),
+    "compared_case_position_once": lambda: compared_again(key="other"),
+    "compared_case_has_a_side": lambda: compared(a=None),
 }
 
 

@@ -88,6 +88,16 @@ def test_the_activity_log_only_grows() -> None:
     assert "only grows" in refused(lines.delete)
 
 
+def test_a_decision_stands_as_it_was_taken() -> None:
+    item = m.ReviewItem.objects.create(case=make_case(make_suite(), "k"), unit_id="u")
+    decision = m.RoleDecision.objects.create(
+        item=item, reviewer=make_user("reviewer"), role="acceptable", item_version=1
+    )
+    decisions = m.RoleDecision.objects.filter(pk=decision.pk)
+    assert "never changes" in refused(decisions.update, role="forbidden")
+    assert "never deleted" in refused(decisions._raw_delete, decisions.db)
+
+
 def test_finished_evidence_never_changes_but_by_a_purge() -> None:
     attempt = done_attempt()
     m.AttemptEvidence.objects.create(attempt=attempt, document={"turns": []})
