@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experiments.evaluation.case import EvalCase
 from experiments.evaluation.collapse import CaseVerdict
@@ -25,7 +25,8 @@ RECORDED = "recorded"
 class OfflineGrading:
     """The record, and what the two files did not share: cases without evidence, lines without a case."""
 
-    record: Record
+    # asyncio.run asks for the repr of what it returns, and that of a whole record takes seconds.
+    record: Record = field(repr=False)
     without_evidence: tuple[str, ...]
     unknown_cases: tuple[str, ...]
     settle_mode: SettleMode
