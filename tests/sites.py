@@ -133,5 +133,5 @@ def start_site(environment: dict[str, str], *arguments: str) -> Site:
     linked.wait(START_SECONDS)
     if not site.link:
         site.kill()
-        raise AssertionError("The site did not start:\n" + "".join(site.said))
+        raise AssertionError(f"The site did not start ({process.returncode}):\n" + "".join(site.said))
     return site

@@ -42,7 +42,8 @@ class Workers:
 
         from evalsite.celery import app
 
-        self._beat = beat.EmbeddedService(app, thread=True)
+        # The embedded service does not read the setting and would keep a file in the working directory.
+        self._beat = beat.EmbeddedService(app, thread=True, scheduler_cls=settings.CELERY_BEAT_SCHEDULER)
         self._beat.start()
 
     def _start_worker(self, queue: str, threads: int) -> None:
