@@ -165,8 +165,8 @@ class EvaluationResult(FrozenModel):
     Built only by `passed`, `failed`, `scored`, `undecided`, `inconclusive` and `broke`; any combination these
     cannot make is refused. `score` (0 to 1) with `threshold`, or `grade` (1 to 10), is the expectation's own;
     `criteria_score` and `pass_score` stand beside it when criteria took part. `settled_by` names the part
-    whose outcome this is, or was to be. In mode `both`, `expectation` keeps that part's own result, so that criteria
-    can be settled anew without asking the judge again.
+    whose outcome this is, or was to be. In mode `both`, `expectation` keeps that part's own
+    result, so that criteria can be settled anew without asking the judge again.
     """
 
     outcome: EvaluationOutcome

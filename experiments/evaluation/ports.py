@@ -131,5 +131,8 @@ class CriterionGrader(Protocol):
     def needs(self, name: str) -> frozenset[str]:
         """Names of `CriterionContext` services the kind cannot do without."""
 
+    def reads_sources(self, name: str) -> bool:
+        """Whether a decision on a source's role can change verdicts of this kind."""
+
     def __contains__(self, name: object, /) -> bool:
         """Whether a kind with this name is registered."""

@@ -41,7 +41,8 @@ class CriterionKind(Protocol):
     """A named kind: what a registry holds. ``params`` is validated by ``evaluate`` itself.
 
     A kind may also carry ``default_weight`` (float) and ``needs`` (names of the services it cannot do
-    without: judge, detector, corpus, refusal_detector).
+    without: judge, detector, corpus, refusal_detector), and ``reads_sources`` (whether its verdict can
+    depend on the case's source roles; a kind that does not say is taken to, unless it asks the judge).
     """
 
     @property
@@ -64,7 +65,7 @@ class Builtin:
     """A kind made of a name, a parameter model and an evaluator function.
 
     ``default_weight``: the weight of a suite's entry that names none. ``needs``: services without which
-    the kind can only answer ``error``; pre-flight reads it.
+    the kind can only answer ``error``; pre-flight reads it. ``reads_sources``: see ``CriterionKind``.
     """
 
     def __init__(
@@ -75,12 +76,14 @@ class Builtin:
         *,
         default_weight: float = 1.0,
         needs: frozenset[str] = frozenset(),
+        reads_sources: bool | None = None,
     ) -> None:
         self.name = name
         self.params_model = params_model
         self.evaluator = evaluator
         self.default_weight = default_weight
         self.needs = needs
+        self.reads_sources = reads_sources
 
     async def evaluate(
         self,

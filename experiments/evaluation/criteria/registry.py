@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
+from functools import cache
 
 from pydantic import ValidationError
 
@@ -94,6 +95,14 @@ class CriterionRegistry:
         """Services the kind cannot do without: judge, detector, corpus, refusal_detector."""
         return frozenset(getattr(self.get(name), "needs", ()))
 
+    def reads_sources(self, name: str) -> bool:
+        """Whether a decision on a source's role can change verdicts of this kind."""
+        kind = self.get(name)
+        if name in _builtin_names():
+            return name in _READS_SOURCES
+        declared: bool | None = getattr(kind, "reads_sources", None)
+        return "judge" not in self.needs(name) if declared is None else declared
+
     async def evaluate(
         self, spec: CriterionSpec, case: EvalCase, evidence: Evidence, ctx: CriterionContext
     ) -> Verdict:
@@ -137,6 +146,14 @@ def _summary(refused: ValidationError) -> str:
 
 
 _BUILTIN: tuple[Callable[[], Iterable[CriterionKind]], ...] = (reply.kinds, citations.kinds, usage.kinds)
+
+
+_READS_SOURCES = frozenset({"citations.required", "citations.forbidden", "citations.unseen"})
+
+
+@cache
+def _builtin_names() -> frozenset[str]:
+    return frozenset(kind.name for family in _BUILTIN for kind in family())
 
 
 def builtin_registry() -> CriterionRegistry:
