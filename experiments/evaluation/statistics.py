@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 Z95 = 1.959963984540054
 """The two-sided 95% point of the normal distribution."""
@@ -95,6 +96,31 @@ def bootstrap_rate(cases: Iterable[tuple[int, int]]) -> tuple[float, float] | No
     passes, judged = np.array(pairs, dtype=float).T
     low, high = np.percentile((draws @ passes) / (draws @ judged), [2.5, 97.5])
     return float(low), float(high)
+
+
+def bootstrap_difference(differences: Mapping[Fraction, int]) -> tuple[float, float] | None:
+    """95% interval of the mean of paired differences: percentiles of 10,000 resamples of the cases.
+
+    `differences` maps each distinct difference to the number of cases that have it; cases are drawn as
+    multinomial counts over these. Exchanging the two sides gives exactly the negated interval. None without
+    cases.
+    """
+    counts = {difference: count for difference, count in differences.items() if count}
+    if not counts:
+        return None
+    import numpy as np
+
+    ordered = sorted(counts.items())
+    mirrored = sorted((-difference, count) for difference, count in ordered)
+    # The draws depend on the order of the values. Drawing for one of the two orientations and turning the
+    # interval round for the other makes A against B the mirror of B against A.
+    sign, drawn = (1.0, ordered) if ordered >= mirrored else (-1.0, mirrored)
+    values = np.array([float(difference) for difference, _ in drawn])
+    sizes = np.array([count for _, count in drawn], dtype=float)
+    cases = int(sizes.sum())
+    draws = np.random.default_rng(SEED).multinomial(cases, sizes / sizes.sum(), RESAMPLES)
+    ends = sorted(sign * float(end) for end in np.percentile((draws @ values) / cases, [2.5, 97.5]))
+    return ends[0], ends[1]
 
 
 def rate_interval(cases: Iterable[tuple[int, int]]) -> Interval | None:
