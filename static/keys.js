@@ -1,4 +1,5 @@
 // The one registry of keys: it makes the handlers, the badges on the page and the sheet behind "?".
+// `also` is a second key for the same, `native` one the browser already handles.
 // A letter does nothing while text is written, in a dialog, during composition, or when letters are off.
 
 const rows = () => [...document.querySelectorAll("[data-row-link]")].filter((link) => link.offsetParent);
@@ -9,15 +10,19 @@ const row = (step) => {
   all[next]?.focus();
   all[next]?.closest("[data-row]")?.scrollIntoView({ block: "nearest" });
 };
-const press = (selector) => document.querySelector(selector)?.click();
+const press = (selector) => {
+  const found = document.querySelector(selector);
+  found?.click();
+  return found !== null;
+};
 const go = (path) => () => { window.location.assign(path); };
 const has = (selector) => () => document.querySelector(selector) !== null;
 
 const KEYS = [
   { keys: "j", also: "ArrowDown", does: "next row", when: has("[data-row-link]"), run: () => row(1) },
   { keys: "k", also: "ArrowUp", does: "previous row", when: has("[data-row-link]"), run: () => row(-1) },
-  { keys: "x", does: "open the row", when: has("[data-row-link]"), run: () => { if (document.activeElement?.matches("[data-row-link]")) document.activeElement.click(); } },
-  { keys: "v", does: "varied cases only", when: has("[data-key-varied]"), run: () => press("[data-key-varied]") },
+  { keys: "x", does: "open the row", native: "Enter", when: has("[data-row-link]"), run: () => { if (document.activeElement?.matches("[data-row-link]")) document.activeElement.click(); } },
+  { keys: "v", does: "varied cases only, and all again", when: has("[data-key-varied]"), run: () => press("[data-key-varied]:not([aria-current])") || press("#tab-all") },
   { keys: "/", does: "search", badge: "[data-key-search]", when: has("[data-key-search]"), run: () => { const field = document.querySelector("[data-key-search]"); field?.focus(); field?.select(); } },
   { keys: "]", also: "n", does: "next case", badge: "[data-key-next]", when: has("[data-key-next]"), run: () => press("[data-key-next]") },
   { keys: "[", also: "p", does: "previous case", badge: "[data-key-previous]", when: has("[data-key-previous]"), run: () => press("[data-key-previous]") },
@@ -39,7 +44,7 @@ function writing(target) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.matches?.("input[type=search]")) { event.target.blur(); return; }
+  if (event.key === "Escape" && event.target.matches?.("input[type=search]")) { event.preventDefault(); event.target.blur(); return; }
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (writing(event.target) || lettersOff() && event.key.length === 1 && event.key !== "?") return;
   if (event.key.startsWith("Arrow") && !event.target.matches("[data-row-link]")) return;
@@ -81,7 +86,8 @@ function openSheet() {
     make("span", key.does, line);
     const badges = make("span", "", line);
     badge(key.keys, badges);
-    if (key.also) { badges.append(" or "); badge(key.also.replace("ArrowDown", "↓").replace("ArrowUp", "↑"), badges); }
+    const other = key.also ?? key.native;
+    if (other) { badges.append(" or "); badge(other.replace("ArrowDown", "↓").replace("ArrowUp", "↑"), badges); }
   });
   const label = make("label", "", sheet, "sheet-switch");
   const box = make("input", "", label);

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, F, IntegerField, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, FloatField, IntegerField, QuerySet, Value, When
 from django.utils import timezone
 
 from experiments.evaluation import CaseVerdict
@@ -20,6 +19,7 @@ from experiments.selectors.words import SETTLED_BY, VERDICTS, pass_words
 SORTS = ("verdict", "position")
 PANEL_ROWS = 3
 NEAR_MISSES = 3
+LARGEST_NEAR_MISS = 0.25
 VERDICT_ORDER = {
     CaseVerdict.VARIED: 0,
     CaseVerdict.FAILED: 1,
@@ -59,13 +59,12 @@ class CaseLine:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """An attempt that was not passed by the smallest margin. `figure` is "7 of 10" or "0.48 of 0.50"."""
+    """An attempt that nearly passed. `figure` is "grade 7, 8 passes" or "score 0.48, 0.50 passes"."""
 
     case_result_id: int
     key: str
     number: int
     figure: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,22 +302,19 @@ def settled_words(row: CaseResult) -> str:
 
 
 def _near_misses(grading: Grading) -> tuple[NearMiss, ...]:
-    """The attempts not passed by the smallest margin, one a case."""
+    """The attempts not passed by the smallest margin of what settled them, one a case, at most a quarter."""
     judged = Result.objects.filter(grading=grading, passed=False, outcome__in=["VERDICT", "UNDECIDED"])
-    margin = Coalesce(F("threshold") - F("score"), (Value(8.0) - F("grade")) / Value(10.0))
+    margin = Case(
+        When(settled_by="criteria", then=F("pass_score") - F("criteria_score")),
+        When(settled_by="judge", then=(Value(8.0) - F("grade")) / Value(10.0)),
+        default=F("threshold") - F("score"),
+        output_field=FloatField(),
+    )
     rows = (
         judged.annotate(margin=margin)
-        .filter(margin__gte=0)
+        .filter(margin__gt=0, margin__lte=LARGEST_NEAR_MISS)
         .order_by("margin", "id")
-        .values(
-            "attempt__case_id",
-            "attempt__case__key",
-            "attempt__number",
-            "score",
-            "threshold",
-            "grade",
-            "reason",
-        )
+        .values("attempt__case_id", "attempt__case__key", "attempt__number", *_FIGURES)
     )
     chosen: dict[int, dict[str, Any]] = {}
     for row in rows[: 10 * NEAR_MISSES]:
@@ -326,19 +322,19 @@ def _near_misses(grading: Grading) -> tuple[NearMiss, ...]:
         if len(chosen) == NEAR_MISSES:
             break
     ids = dict(CaseResult.objects.filter(grading=grading, case__in=chosen).values_list("case_id", "id"))
-    return tuple(_near_miss(row, ids[case]) for case, row in chosen.items() if case in ids)
+    return tuple(
+        NearMiss(ids[case], row["attempt__case__key"], row["attempt__number"], _figure(row))
+        for case, row in chosen.items()
+        if case in ids
+    )
 
 
-def _near_miss(row: dict[str, Any], case_result_id: int) -> NearMiss:
-    figure = (
-        f"{row['grade']} of 10, 8 passes"
-        if row["grade"] is not None
-        else f"{row['score']:.2f}, {row['threshold']:.2f} passes"
-    )
-    return NearMiss(
-        case_result_id=case_result_id,
-        key=row["attempt__case__key"],
-        number=row["attempt__number"],
-        figure=figure,
-        reason=row["reason"],
-    )
+_FIGURES = ("settled_by", "score", "threshold", "grade", "criteria_score", "pass_score")
+
+
+def _figure(row: dict[str, Any]) -> str:
+    if row["settled_by"] == "judge":
+        return f"grade {row['grade']}, 8 passes"
+    if row["settled_by"] == "criteria":
+        return f"criteria {row['criteria_score']:.2f}, {row['pass_score']:.2f} passes"
+    return f"score {row['score']:.2f}, {row['threshold']:.2f} passes"

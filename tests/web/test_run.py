@@ -248,7 +248,7 @@ def test_what_the_run_cannot_tell_is_listed_with_figures(viewer: Client, finishe
 
 def test_near_misses_name_the_attempt_and_its_margin(viewer: Client, finished: Run) -> None:
     text = seen(page(viewer, finished))
-    assert re.search(r"tone-check ?attempt 1: 6 of 10, 8 passes", text)
+    assert re.search(r"tone-check ?attempt 1: grade 6, 8 passes", text)
 
 
 @pytest.mark.parametrize("cases", [3, 40])
