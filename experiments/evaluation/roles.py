@@ -12,7 +12,7 @@ REQUIRED, ACCEPTABLE, FORBIDDEN = "required", "acceptable", "forbidden"
 def with_role(case: EvalCase, unit_id: str, role: str, group: int | None = None) -> EvalCase:
     """`case` with `unit_id` as a source of this role, whatever role this id had before.
 
-    For `required`, `group` is the index of the group it joins as an alternative; None, or an index that is not
+    For `required`, `group` is the index of the group it joins as an alternative; None, or an index not
     there, makes a group of its own. Any other role than the three leaves it without one.
     """
     bare = without_role(case, unit_id)
