@@ -62,7 +62,7 @@ def finish_run(run_id: int) -> bool:
         state = RunState.STOPPED if cancelled else RunState.FINISHED
         for grading in Grading.objects.filter(run=run, state=Grading.State.OPEN):
             verify(grading)
-            _store_interval(grading.pk)
+            store_interval(grading.pk)
             if state == RunState.FINISHED:
                 Grading.objects.filter(pk=grading.pk).update(state=Grading.State.CLOSED, closed_at=Now())
         Run.objects.filter(pk=run_id).update(state=state, finished_at=Now(), last_error="")
@@ -84,7 +84,8 @@ def case_loader() -> Callable[[int], EvalCase]:
     return load
 
 
-def _store_interval(grading_id: int) -> None:
+def store_interval(grading_id: int) -> None:
+    """Store the 95% interval of a grading's pass rate, a bootstrap over its cases."""
     cases = CaseResult.objects.filter(grading_id=grading_id).values_list("passed", "failed", "undecided")
     interval = rate_interval((passed, passed + failed + undecided) for passed, failed, undecided in cases)
     Grading.objects.filter(pk=grading_id).update(
