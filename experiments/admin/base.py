@@ -14,14 +14,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from experiments.admin.differences import version_lines
+from experiments.admin.differences import change_lines, version_lines
 from experiments.admin.editform import EditForm
 from experiments.models import Activity, Permission, User
 from experiments.services.edits import edition_of
 
 Thing = TypeVar("Thing", bound=models.Model)
 
-VERSIONS_A_PAGE = 20
+VERSIONS_A_PAGE, SHOWN_ACTIVITY = 20, 50
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin
@@ -45,6 +45,7 @@ class PlainAdmin(_ModelAdmin[Thing], Generic[Thing]):
     """One sentence under the title of the list."""
     list_tools: ClassVar[tuple[tuple[str, str], ...]] = ()
     """More that can be done from the list: label and the name of its address."""
+    versioned: ClassVar[bool] = False
 
     def _may(self, request: HttpRequest) -> bool:
         return request.user.is_authenticated and request.user.may(self.permission)
@@ -102,13 +103,32 @@ class PlainAdmin(_ModelAdmin[Thing], Generic[Thing]):
         context = self.context_of(request, thing, details=self.details(thing))
         return TemplateResponse(request, "admin/read.html", context)
 
+    def version_text(self, version: Any) -> str:
+        """How a version reads in a difference."""
+        raise NotImplementedError
+
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """What was done to the thing."""
-        thing = self.found(request, object_id)
-        done = Activity.objects.filter(object_type=self.opts.model_name, object_id=thing.pk)[:50]
-        context = self.context_of(request, thing, activity=done, page_url=self.page_url(thing))
+        """Every version with what differs from the one before, and who did what to the thing."""
+        thing: Any = self.found(request, object_id)
+        page, lines = None, []
+        if self.versioned:
+            rows = thing.versions.select_related("created_by").order_by("-number")
+            page = Paginator(rows, VERSIONS_A_PAGE).get_page(request.GET.get("page"))
+            start = max(page.start_index() - 1, 0)
+            # One more than is shown: the last one differs from it.
+            loaded = list(rows[start : start + VERSIONS_A_PAGE + 1])
+            lines = version_lines(loaded, thing.current_id, self.version_text, shown=VERSIONS_A_PAGE)
+        done = Activity.objects.filter(object_type=self.opts.model_name, object_id=thing.pk)[:SHOWN_ACTIVITY]
+        context = self.context_of(
+            request,
+            thing,
+            page=page,
+            lines=lines,
+            activity=[(one, change_lines(one.before, one.after)) for one in done],
+            page_url=self.page_url(thing),
+        )
         return TemplateResponse(request, "admin/versions.html", context)
 
     def context_of(self, request: HttpRequest, thing: Thing | None, **more: Any) -> dict[str, Any]:
@@ -141,7 +161,7 @@ class AuthoringAdmin(PlainAdmin[Thing], Generic[Thing]):
 
     edit_form: ClassVar[type[EditForm]]
     edit_template: ClassVar[str] = "admin/edit.html"
-    versioned: ClassVar[bool] = True
+    versioned = True
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may(request)
@@ -205,7 +225,8 @@ class AuthoringAdmin(PlainAdmin[Thing], Generic[Thing]):
             request,
             thing,
             form=form,
-            versions_url=self.page_url(thing, "history") if thing else "",
+            history_url=self.page_url(thing, "history") if thing else "",
+            history_name="Versions and history" if self.versioned else "History",
             tools=self.tools(thing) if thing else (),
             facts=self.facts(thing) if thing else (),
             **(form.preview() if form.preview_template else {}),
@@ -224,25 +245,3 @@ class AuthoringAdmin(PlainAdmin[Thing], Generic[Thing]):
             return ()
         by = f" by {current.created_by.get_username()}" if current.created_by else ""
         return (f"version {current.number}", f"saved {current.created_at:%Y-%m-%d %H:%M} UTC{by}")
-
-    def version_text(self, version: Any) -> str:
-        """How a version reads in a difference."""
-        raise NotImplementedError
-
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> Any:
-        """Every version with what differs from the one before, and who did what to the thing."""
-        thing: Any = self.found(request, object_id)
-        page, lines = None, []
-        if self.versioned:
-            rows = thing.versions.select_related("created_by").order_by("-number")
-            page = Paginator(rows, VERSIONS_A_PAGE).get_page(request.GET.get("page"))
-            start = page.start_index() - 1 if page.paginator.count else 0
-            loaded = list(rows[start : start + VERSIONS_A_PAGE + 1])
-            lines = version_lines(loaded, thing.current_id, self.version_text, shown=VERSIONS_A_PAGE)
-        done = Activity.objects.filter(object_type=self.opts.model_name, object_id=thing.pk)[:50]
-        context = self.context_of(
-            request, thing, page=page, lines=lines, activity=done, page_url=self.page_url(thing)
-        )
-        return TemplateResponse(request, "admin/versions.html", context)

@@ -122,8 +122,12 @@ class CaseForm(EditForm):
     # -- what is shown
 
     def prepare(self) -> None:
+        for name in ("metric_version", "metric_params", "replay", "fixture", "fixture_parameters"):
+            # The style sheet hides what the choice above does not read, as long as nothing stands in it.
+            self.fields[name].widget.attrs["placeholder"] = " "
         self.value: EvalCase | None = None
         self._unread: set[str] = set()
+        self._unsound: set[str] = set()
         if self.thing is not None:
             for name in ("suite", "key"):
                 self.fields[name].disabled = True
@@ -161,16 +165,28 @@ class CaseForm(EditForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         entry = self.entry = self._entry()
+        checked = self._checked(entry)
+        for path, sentence in self._findings(entry, checked or self._sound_parts(entry)):
+            self._find(*placed(path, sentence, entry))
+        self.value = checked.value(_messages(self._suite())) if checked and not self.errors else None
+        return cleaned
+
+    def _checked(self, entry: dict[str, Any]) -> CaseEntry | None:
+        """The entry, or None with every reason at its field."""
         try:
-            checked = CaseEntry.model_validate(entry, context={"registry": load_hooks().criteria})
+            return CaseEntry.model_validate(entry, context={"registry": load_hooks().criteria})
         except ValidationError as refused:
+            self._unsound = {str(details["loc"][0]) for details in refused.errors()}
             for details in refused.errors(include_url=False):
                 self._find(*placed(tuple(details["loc"]), shape_sentence(details), entry))
-            return cleaned
-        for path, sentence in self._findings(checked):
-            self._find(*placed(path, sentence, entry))
-        self.value = checked.value(_messages(self._suite()))
-        return cleaned
+            return None
+
+    def _sound_parts(self, entry: dict[str, Any]) -> CaseEntry | None:
+        """The entry without the parts that are wrong, so that what the rest contradicts is said as well."""
+        try:
+            return CaseEntry.model_validate({k: v for k, v in entry.items() if k not in self._unsound})
+        except ValidationError:
+            return None
 
     def _find(self, field: str, sentence: str) -> None:
         """A finding about what was read. A field that is empty or could not be read has said so already."""
@@ -229,7 +245,7 @@ class CaseForm(EditForm):
 
     def _setup(self) -> dict[str, Any]:
         start = self.text("start") or NONE
-        setup: dict[str, Any] = {"kind": NONE}
+        setup: dict[str, Any] = {"kind": start}
         if start == REPLAY:
             setup = {"kind": REPLAY, "user_turns": notation.read_lines(self.text("replay"))}
         elif start == FIXTURE:
@@ -267,26 +283,26 @@ class CaseForm(EditForm):
             self._unreadable(name, str(refused))
             return of()
 
-    def _findings(self, entry: CaseEntry) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _findings(
+        self, entry: dict[str, Any], checked: CaseEntry | None
+    ) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """What the suite's rules say about this case among the others of its suite."""
         suite = self._suite()
         if suite is None:
             return
-        others = Case.objects.filter(suite=suite).exclude(key=entry.id).select_related("current")
-        entries = {0: entry}
-        keys: list[str] = [entry.id]
-        if entry.variant_of:
-            for case in others.filter(key=entry.variant_of, current__isnull=False):
-                keys.append(case.key)
-                entries[1] = CaseEntry.of(case_of(case.current))  # type: ignore[arg-type]
-            if any(case.current and case.current.content.get("variant_of") == entry.id for case in others):
+        others = Case.objects.filter(suite=suite).exclude(key=entry["id"])
+        raw: list[dict[str, Any]] = [entry, *({"id": key} for key in others.values_list("key", flat=True))]
+        if entry["variant_of"]:
+            stored = [case.current.content for case in others.select_related("current") if case.current]
+            raw = [entry, *stored]
+            if any(content.get("variant_of") == entry["id"] for content in stored):
                 yield ("variant_of",), "other cases are variants of this one"
-        if self.thing is None and Case.objects.filter(suite=suite, key=entry.id).exists():
-            yield ("id",), f"{suite} has a case {entry.id} already"
+        if self.thing is None and Case.objects.filter(suite=suite, key=entry["id"]).exists():
+            yield ("id",), f"{suite} has a case {entry['id']} already"
         rules = suite.current
         for path, sentence in suite_findings(
-            entries,
-            keys,
+            {0: checked} if checked else {},
+            raw,
             messages=_messages(suite),
             graded_by_suite=bool(rules and rules.criteria),
             metrics=load_hooks().metrics,

@@ -14,8 +14,10 @@ from experiments.admin.caseform import CaseForm
 from experiments.admin.differences import readable
 from experiments.admin.site import site
 from experiments.evaluation.text import printable, squeeze
+from experiments.mapping import case_of
 from experiments.models import Case, User
 from experiments.services.editing import archive_case
+from experiments.wire.suite import CaseEntry
 
 
 class ArchivedFilter(admin.SimpleListFilter):
@@ -57,7 +59,11 @@ class CaseAdmin(AuthoringAdmin[Case]):
     actions = ("archive_selected", "restore_selected")
 
     def version_text(self, version: Any) -> str:
-        return readable(version.content)
+        try:
+            return readable(CaseEntry.of(case_of(version)).model_dump(mode="json", exclude_defaults=True))
+        except ValueError:
+            # A case from before a rule of today: as it is stored.
+            return readable(version.content)
 
     @admin.display(description="Question")
     def question(self, case: Case) -> str:

@@ -25,12 +25,16 @@ def shown_criteria(criteria: tuple[CriterionSpec, ...]) -> str:
             {
                 "kind": spec.kind,
                 **spec.params,
-                **({} if spec.weight is None else {"weight": spec.weight}),
+                **({} if spec.weight is None else {"weight": _short(spec.weight)}),
                 **({"gate": True} if spec.gate else {}),
             }
             for spec in criteria
         ]
     )
+
+
+def _short(weight: float) -> float | int:
+    return int(weight) if weight.is_integer() else weight
 
 
 def read_criteria(text: str) -> tuple[tuple[CriterionSpec, ...], list[str]]:
@@ -100,4 +104,12 @@ def _parameters(model: type[FrozenModel]) -> Iterator[str]:
             yield name
         else:
             default = field.get_default(call_default_factory=True)
-            yield f"{name} ({notation.show_value(default)})"
+            yield f"{name} ({_default(default)})"
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, list | tuple | set | frozenset):
+        return notation.show_value([str(item) for item in value])
+    return notation.show_value(
+        value if isinstance(value, bool | int | float) or value is None else str(value)
+    )

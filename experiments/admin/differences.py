@@ -41,7 +41,14 @@ def difference(old: str, new: str) -> tuple[DiffLine, ...]:
     for line in found:
         kind, sign, word = _SIGNS.get(line[:1], ("same", "", ""))
         lines.append(DiffLine(kind, sign, word, "…" if kind == "place" else line[1:]))
-    return tuple(lines)
+    return tuple(lines[1:] if lines and lines[0].kind == "place" else lines)
+
+
+def change_lines(before: Any, after: Any) -> tuple[DiffLine, ...]:
+    """What an activity line changed: the fields before against the fields after."""
+    if not isinstance(before, dict | None) or not isinstance(after, dict | None):
+        return ()
+    return difference(readable(before or {}), readable(after or {}))
 
 
 class _Readable(yaml.SafeDumper):
@@ -62,6 +69,8 @@ _Readable.add_representer(str, _text)
 def readable(value: Any) -> str:
     """A document as YAML, a field a line, without what is not given."""
     given = {name: inner for name, inner in value.items() if inner not in (None, [], {}, "")}
+    if not given:
+        return ""
     return yaml.dump(given, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
 
 

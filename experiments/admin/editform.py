@@ -6,6 +6,7 @@ conflicting form comes back as it was sent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +17,9 @@ from django.db import models
 from experiments.admin.notation import unix_lines
 from experiments.models import Activity, User
 from experiments.services.edits import EditConflictError, EditRefusedError, edition_of
+
+_NAMED = re.compile(r"[\w.-]+[:,]")
+"""A sentence that begins with the name of a parameter, whose letters mean something."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class EditForm(forms.Form):
 
     def refuse(self, field: str, sentence: str) -> None:
         """Put a reason at its field, or above the form when it has no field here."""
-        sentence = sentence[:1].upper() + sentence[1:]
+        if not _NAMED.match(sentence):
+            sentence = sentence[:1].upper() + sentence[1:]
         self.add_error(field if field in self.fields else None, sentence)
 
     def untouched(self, *names: str) -> bool:

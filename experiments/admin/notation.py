@@ -140,25 +140,17 @@ def show_document(value: Any) -> str:
         return ""
     if isinstance(value, list):
         return "".join(f"- {_flow(item)}" for item in value).rstrip("\n")
-    return _block(value).rstrip("\n")
+    return "\n".join(f"{show_value(name)}: {show_value(inner)}" for name, inner in value.items())
 
 
 def show_value(value: Any) -> str:
     """One value on one line, as it would stand in a document."""
-    plain = [str(item) for item in value] if isinstance(value, list | tuple | set | frozenset) else value
-    shown = _flow([plain if isinstance(plain, bool | int | float | list) or plain is None else str(plain)])
-    return shown.strip()[1:-1]
+    return _flow([value]).strip()[1:-1]
 
 
 def _flow(value: Any) -> str:
     return yaml.dump(
         value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=True
-    )
-
-
-def _block(value: Any) -> str:
-    return yaml.dump(
-        value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=None
     )
 
 

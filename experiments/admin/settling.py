@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.admin.criteriatext import known_kinds, known_metrics
 from experiments.evaluation import (
     CriterionSpec,
     EvalCase,
@@ -30,7 +31,7 @@ SAMPLE_REPLY = "(here stands what the system replies)"
 MODES = {
     SettleMode.expectation: "by expectation",
     SettleMode.criteria: "by criteria",
-    SettleMode.both: "by both",
+    SettleMode.both: "by expectation and criteria",
 }
 
 
@@ -41,6 +42,11 @@ class SettlingLine:
     mode: str
     experiments: tuple[str, ...]
     settling: Settling
+
+    @property
+    def drops(self) -> bool:
+        """Whether the author gave more than one expectation where one counts."""
+        return bool(self.settling.unused) and self.settling.by != (SettledBy.criteria,)
 
     @property
     def asks_judge(self) -> bool:
@@ -69,7 +75,8 @@ def preview_of(
         if any(line.asks_judge for line in lines)
         else []
     )
-    return {"settlings": lines, "mistakes": mistakes or [], "readings": readings}
+    known = {"kinds": list(known_kinds()), "metrics": list(known_metrics())}
+    return {"settlings": lines, "mistakes": mistakes or [], "readings": readings, **known}
 
 
 def _experiments(suite: Suite | None) -> list[Experiment]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.forms import FileField, Textarea
 from django.test import Client
 
 from experiments.models import Case, Role, Suite
@@ -61,3 +62,19 @@ def case(suite: Suite) -> Case:
         sources={"required": [["hb/art:1", "hb/art:1/par:1"]]},
         tags=["objections"],
     )
+
+
+def typed(browser: Client, url: str, /, **fields: str) -> dict[str, str]:
+    """The form at `url` as a browser would send it back, with some fields typed anew."""
+    form = browser.get(url).context["form"]
+    sent = {}
+    for name, field in form.fields.items():
+        value = form[name].value()
+        if field.disabled or value is False or isinstance(field, FileField):
+            continue
+        text = "on" if value is True else "" if value is None else str(value)
+        # A browser sends line ends as CR LF, and none at all from a field of one line.
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        textarea = isinstance(field.widget, Textarea)
+        sent[name] = text.replace("\n", "\r\n") if textarea else text.replace("\n", "")
+    return {**sent, **fields}
