@@ -60,6 +60,12 @@ from experiments.evaluation.describe import (
     SettlingGroup,
     describe_settling,
 )
+from experiments.evaluation.diagnosis import (
+    Diagnosis,
+    Rejudged,
+    Source,
+    diagnose,
+)
 from experiments.evaluation.evidence import (
     Citation,
     Evidence,
@@ -105,6 +111,12 @@ from experiments.evaluation.outcome import (
     failure_of,
     mark_of,
     reaches,
+)
+from experiments.evaluation.parting import (
+    Split,
+    Stage,
+    nearest_pair,
+    split_of,
 )
 from experiments.evaluation.policy import (
     Policy,
@@ -188,6 +200,13 @@ from experiments.evaluation.text import (
     printable,
     to_json,
 )
+from experiments.evaluation.variation import (
+    Flip,
+    GridRow,
+    ReplyGroup,
+    Variation,
+    variation_of,
+)
 
 __all__ = [
     "MAX_LANES",
@@ -213,6 +232,7 @@ __all__ = [
     "CriterionGrader",
     "CriterionSpec",
     "CriterionStatus",
+    "Diagnosis",
     "EvalCase",
     "EvalCaseResults",
     "EvalContext",
@@ -226,11 +246,13 @@ __all__ = [
     "Failure",
     "Fixture",
     "Flag",
+    "Flip",
     "FrozenModel",
     "Gate",
     "GateRow",
     "Grade",
     "GradeRequest",
+    "GridRow",
     "Interval",
     "Judge",
     "JudgeError",
@@ -256,7 +278,9 @@ __all__ = [
     "Policy",
     "Refusal",
     "RefusalDetector",
+    "Rejudged",
     "Replay",
+    "ReplyGroup",
     "RowKind",
     "Rubric",
     "RubricKind",
@@ -269,9 +293,13 @@ __all__ = [
     "Settling",
     "SettlingGroup",
     "Side",
+    "Source",
     "SourceRoles",
+    "Split",
+    "Stage",
     "ToolCall",
     "Turn",
+    "Variation",
     "Verdict",
     "asked_fingerprint",
     "band",
@@ -293,6 +321,7 @@ __all__ = [
     "count_attempt",
     "default_settle_mode",
     "describe_settling",
+    "diagnose",
     "evaluate_attempt",
     "failure_of",
     "fisher_two_sided",
@@ -304,6 +333,7 @@ __all__ = [
     "latency_bucket",
     "layers",
     "mark_of",
+    "nearest_pair",
     "node_satisfies",
     "pair",
     "parse_bare",
@@ -321,9 +351,11 @@ __all__ = [
     "rubric_problems",
     "settle_criteria",
     "sign_test",
+    "split_of",
     "summarize",
     "sweep_chance",
     "to_json",
+    "variation_of",
     "walks",
     "wilson95",
 ]
