@@ -214,7 +214,7 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = BROKER_URL.startswith("redis")
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = "UTC"
-# One entry known at the start: a schedule in memory has no rows to migrate and no file to lock.
+# Entries known at the start: a schedule in memory has no rows to migrate and no file to lock.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
@@ -222,7 +222,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": SWEEP_SECONDS,
         # A sweep that waited longer than its period is replaced by the next one.
         "options": {"expires": SWEEP_SECONDS},
-    }
+    },
+    "apply-gathered": {
+        "task": "experiments.services.tasks.apply_gathered",
+        "schedule": 20,
+        "options": {"expires": 20},
+    },
 }
 
 # Request ids are ours; the line that says a request began adds nothing to the one that says how it ended.

@@ -19,13 +19,28 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from experiments.execution import sql
-from experiments.models import Attempt, AttemptState, LaneGroup, Run, RunState
+from experiments.models import (
+    Application,
+    Attempt,
+    AttemptState,
+    Comparison,
+    Grading,
+    JobState,
+    LaneGroup,
+    Run,
+    RunState,
+)
 
 log = logging.getLogger("experiments.execution")
 
 DRIVE = "experiments.execution.tasks.drive_lanes"
+COLLECT = "experiments.services.tasks.collect_citations"
+APPLY = "experiments.services.tasks.apply_decisions"
+COMPARE = "experiments.services.tasks.compare_gradings"
 GROUP_LANES = 32
 """The most lanes one event loop drives."""
+JOB_SECONDS = 10
+"""A job that waits longer was perhaps never heard of; sent twice it changes nothing."""
 SHARED_FROM = 16
 """A run with this many lanes is driven by two groups at least."""
 
@@ -98,3 +113,30 @@ def send(group_id: int, epoch: int) -> bool:
         )
         return False
     return True
+
+
+def send_job(task: str, row_id: int) -> None:
+    """Tell the workers about a quick job, once the surrounding transaction (if any) commits. When the broker
+    cannot be reached the job waits: its row says so and the sweep sends it again."""
+    transaction.on_commit(lambda: _send_job(task, row_id))
+
+
+def _send_job(task: str, row_id: int) -> None:
+    try:
+        current_app.send_task(task, args=[row_id], queue="quick")
+    except Exception as error:  # as in `send`: no transport's error may reach a caller's request
+        log.warning(
+            "job %s %s waits: the broker could not be reached (%s)", task, row_id, type(error).__name__
+        )
+
+
+def waiting_jobs() -> list[tuple[str, int]]:
+    """Every job whose row waits for longer than a message takes: (task, row id)."""
+    old = sql.later(-JOB_SECONDS)
+    collect = Grading.objects.filter(state=Grading.State.CLOSED, collected=False, closed_at__lt=old)
+    waiting = {"state": JobState.WAITING, "created_at__lt": old}
+    return [
+        *((COLLECT, key) for key in collect.values_list("pk", flat=True)),
+        *((APPLY, key) for key in Application.objects.filter(**waiting).values_list("pk", flat=True)),
+        *((COMPARE, key) for key in Comparison.objects.filter(**waiting).values_list("pk", flat=True)),
+    ]

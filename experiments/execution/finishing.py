@@ -20,6 +20,7 @@ from experiments.evaluation import (
 from experiments.execution import sql
 from experiments.execution.attempts import anything_open
 from experiments.execution.caseresults import recompute
+from experiments.execution.dispatch import COLLECT, send_job
 from experiments.execution.recording import VERDICT_COLUMNS, move_figures
 from experiments.mapping import case_of, evidence_of, failure_of, result_of
 from experiments.models import (
@@ -65,6 +66,7 @@ def finish_run(run_id: int) -> bool:
             store_interval(grading.pk)
             if state == RunState.FINISHED:
                 Grading.objects.filter(pk=grading.pk).update(state=Grading.State.CLOSED, closed_at=Now())
+                send_job(COLLECT, grading.pk)
         Run.objects.filter(pk=run_id).update(state=state, finished_at=Now(), last_error="")
         record_activity(None, state.value, run, after={"finished": run.finished, "requested": run.requested})
     return True

@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from experiments.execution import sql
 from experiments.execution.attempts import put_back
-from experiments.execution.dispatch import dispatch_run, send
+from experiments.execution.dispatch import dispatch_run, send, send_job, waiting_jobs
 from experiments.execution.finishing import finish_run
 from experiments.execution.leases import IN_FLIGHT, is_gone, supersede
 from experiments.models import Attempt, LaneGroup, Run, RunState
@@ -38,22 +38,26 @@ class Swept:
     finished: int = 0
 
 
-def sweep() -> Swept:
-    """End silent lane groups, return expired leases, repeat lost messages, hand out free lanes, finish
-    runs."""
+def sweep(only: int | None = None) -> Swept:
+    """End silent lane groups, return expired leases, repeat lost messages, hand out free lanes, finish runs;
+    the last three for the run `only` when it is given."""
     superseded = supersede(silent_groups())
     returned = return_expired()
-    again = sum(send(group_id, epoch) for group_id, epoch in unheard_groups())
+    again = sum(send(group_id, epoch) for group_id, epoch in unheard_groups(only))
     dispatched = finished = 0
-    for run_id in Run.objects.filter(state__in=[RunState.RUNNING, RunState.STOPPING]).values_list(
-        "pk", flat=True
-    ):
+    moving = Run.objects.filter(state__in=[RunState.RUNNING, RunState.STOPPING])
+    if only is not None:
+        moving = moving.filter(pk=only)
+    for run_id in list(moving.values_list("pk", flat=True)):
         try:
             dispatched += dispatch_run(run_id)
             finished += finish_run(run_id)
         except Exception:
             # One run in trouble must not keep the others waiting.
             log.exception("run %s could not be swept; the next sweep tries again", run_id)
+    if only is None:
+        for task, row_id in waiting_jobs():
+            send_job(task, row_id)
     done = Swept(superseded, returned, again, dispatched, finished)
     if done != Swept():
         log.info("sweep: %s", done)
@@ -89,7 +93,7 @@ def settle_run(run_id: int) -> bool:
     return finish_run(run_id)
 
 
-def unheard_groups() -> list[tuple[int, int]]:
+def unheard_groups(only: int | None = None) -> list[tuple[int, int]]:
     """Waiting groups that nobody was told about for a lease's time, stamped as told now: `(id, epoch)`.
 
     With the broker in memory, what was sent before this process began is known to be lost.
@@ -98,6 +102,8 @@ def unheard_groups() -> list[tuple[int, int]]:
     if settings.BROKER_URL.startswith("memory"):
         patience = min(patience, time.monotonic() - _PROCESS_SINCE)
     waiting = LaneGroup.objects.filter(state=State.WAITING, heartbeat_at__lt=sql.later(-patience))
+    if only is not None:
+        waiting = waiting.filter(run_id=only)
     for group_id, epoch in list(waiting.values_list("pk", "epoch")):
         if waiting.filter(pk=group_id).update(heartbeat_at=sql.later(0)):
             found.append((group_id, epoch))

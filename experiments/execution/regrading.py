@@ -19,6 +19,7 @@ from experiments.evaluation import AttemptCounts, CriterionContext, EvalCase, Ev
 from experiments.evaluation.roles import regrade_roles
 from experiments.execution import sql
 from experiments.execution.caseresults import recompute
+from experiments.execution.dispatch import COLLECT, send_job
 from experiments.execution.finishing import case_loader, store_interval
 from experiments.execution.recording import VERDICT_COLUMNS, move_figures
 from experiments.mapping import (
@@ -162,6 +163,7 @@ def grade_by_versions(run_id: int, versions: Mapping[int, CaseVersion], author: 
         Grading.objects.filter(pk=grading.pk).update(state=Grading.State.CLOSED, closed_at=Now())
         Grading.objects.filter(pk=parent.pk).update(is_current=False)
         Grading.objects.filter(pk=grading.pk).update(is_current=True)
+        send_job(COLLECT, grading.pk)
     grading.refresh_from_db()
     return grading
 

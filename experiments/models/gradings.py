@@ -54,6 +54,7 @@ class Grading(models.Model):
     no_result_cases = models.PositiveIntegerField(default=0)
     counted = models.PositiveIntegerField(default=0, help_text="attempts judged: passed, failed or undecided")
     totals = JsonTextField(default=dict, blank=True)
+    collected = models.BooleanField(default=False, help_text="its citations without a role are in the queue")
     rate_low = models.FloatField(null=True, blank=True)
     rate_high = models.FloatField(null=True, blank=True)
     created_by = models.ForeignKey(
@@ -75,6 +76,12 @@ class Grading(models.Model):
             models.CheckConstraint(
                 condition=Q(rate_low__isnull=True, rate_high__isnull=True) | Q(rate_low__lte=F("rate_high")),
                 name="grading_interval_ordered",
+            ),
+        ]
+        indexes = [
+            # The sweep: closed gradings whose citations nobody has collected.
+            models.Index(
+                fields=["id"], name="grading_to_collect", condition=Q(state="closed", collected=False)
             ),
         ]
 

@@ -185,10 +185,12 @@ class RoleDecision(models.Model):
 
 
 class JobState(models.TextChoices):
-    """A quick task as its row tells it; the row is the truth, the message a hint."""
+    """A quick task as its row tells it; the row is the truth, the message a hint.
+
+    A job is done in one transaction that holds its row, so one that was killed is WAITING again by itself.
+    """
 
     WAITING = "waiting", "waiting"
-    RUNNING = "running", "running"
     DONE = "done", "done"
     FAILED = "failed", "failed"
 
