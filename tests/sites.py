@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 20
 LINK = re.compile(r"http://\S+/link/\S+")
 
