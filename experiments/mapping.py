@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +26,8 @@ from experiments.evaluation import (
     is_seeded,
     walks,
 )
+from experiments.evaluation.comparability import RunFacts, case_facts
+from experiments.evaluation.comparing import CaseAggregate
 from experiments.evaluation.outcome import Cause, CriterionStatus
 from experiments.evaluation.settle import Ruler, SettleMode
 from experiments.evaluation.text import printable, to_json
@@ -32,6 +35,7 @@ from experiments.hooks import load_hooks
 from experiments.models import (
     Attempt,
     Case,
+    CaseResult,
     CaseVersion,
     CorpusVersion,
     CriterionVerdict,
@@ -39,6 +43,7 @@ from experiments.models import (
     PolicyVersion,
     Result,
     RubricVersion,
+    Run,
     SuiteVersion,
     User,
 )
@@ -116,6 +121,9 @@ class StoredCorpus:
 
     def unit(self, unit_id: str, /) -> CorpusUnit | None:
         return self._units.get(unit_id)
+
+    def units(self) -> Iterable[CorpusUnit]:
+        return self._units.values()
 
     def __contains__(self, unit_id: object, /) -> bool:
         return unit_id in self._units
@@ -250,3 +258,42 @@ def search_of(case: EvalCase, reason: str = "") -> str:
     """The lower-case text that a search of the case table looks in: key, turn, tags, first reason."""
     parts = (case.id, case.turn[:2000], " ".join(case.tags), reason[:500])
     return printable("\n".join(parts).casefold())
+
+
+# -- comparing ----------------------------------------------------------------------------------------------
+
+
+def run_facts(run: Run, grading: Grading, versions: Iterable[CaseVersion]) -> RunFacts:
+    """Everything a run and one of its gradings pinned that decides comparability. `versions` are the graded
+    versions of all its cases."""
+    suite, corpus = grading.suite_version, grading.corpus_version
+    mode, criteria, registry = SettleMode(grading.settle_mode), criteria_of(suite), load_hooks().criteria
+    return RunFacts(
+        settle_mode=mode,
+        cases={case.id: case_facts(case, mode, registry, criteria) for case in map(case_of, versions)},
+        policy=policy_of(run.policy_version) if run.policy_version else None,
+        rubric=rubric_of(grading.rubric_version) if grading.rubric_version else None,
+        judge_model=grading.judge_model,
+        metric_versions=grading.metric_versions,
+        criteria=tuple(spec.model_copy(update={"weight": registry.weight(spec)}) for spec in criteria),
+        pass_score=suite.pass_score,
+        corpus=corpus.corpus.name if corpus else "",
+        corpus_version=corpus.number if corpus else None,
+        target=run.target_name,
+        target_version=run.target_version,
+        repeats=run.repeats,
+        lanes=run.lanes,
+    )
+
+
+def aggregate_of(row: CaseResult, key: str) -> CaseAggregate:
+    """The counts of one case's attempts, as a comparison reads them."""
+    return CaseAggregate(
+        case=key,
+        passed=row.passed,
+        failed=row.failed,
+        undecided=row.undecided,
+        inconclusive=row.inconclusive,
+        evaluator_failed=row.evaluator_failed,
+        not_reached=row.setup_failed + row.no_reply,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from experiments.services import applying, collecting
+from experiments.services import applying, collecting, comparisons
 
 
 @shared_task(name="experiments.services.tasks.collect_citations")
@@ -23,3 +23,9 @@ def apply_decisions(application_id: int) -> None:
 def apply_gathered() -> None:
     """Apply decisions that have waited for a minute without a new one."""
     applying.apply_gathered()
+
+
+@shared_task(name="experiments.services.tasks.compare_gradings")
+def compare_gradings(comparison_id: int) -> None:
+    """Compute a comparison that somebody asked for."""
+    comparisons.run_comparison(comparison_id)
