@@ -3,7 +3,7 @@
 The core only knows these shapes. Adapters stand in other packages; tests hand in plain objects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
@@ -71,6 +71,12 @@ class Judge(Protocol):
 
 
 class LanguageDetector(Protocol):
+    """Tells a sentence's language.
+
+    A detector may also have `asked_for(language: str) -> LanguageDetector | None`: the detector to use where
+    a criterion asks for this language (ISO 639-1), None when it does not know the language.
+    """
+
     def detect(self, sentence: str) -> str | None:
         """ISO 639-1 code of the sentence's language, or None when it cannot be told."""
 
@@ -86,8 +92,13 @@ class CorpusUnit(FrozenModel):
 
 
 class Corpus(Protocol):
+    """Sources by id. Its units never change: what criteria work out about a corpus they keep with it."""
+
     def unit(self, unit_id: str, /) -> CorpusUnit | None:
         """The unit with this id, or None."""
+
+    def units(self) -> Iterable[CorpusUnit]:
+        """Every unit, in any order."""
 
     def __contains__(self, unit_id: object, /) -> bool:
         """Whether the corpus holds a unit with this id."""

@@ -53,6 +53,9 @@ class MemoryCorpus:
     def unit(self, unit_id: str, /) -> CorpusUnit | None:
         return self._units.get(unit_id)
 
+    def units(self) -> Iterable[CorpusUnit]:
+        return self._units.values()
+
     def __contains__(self, unit_id: object, /) -> bool:
         return unit_id in self._units
 

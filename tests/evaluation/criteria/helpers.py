@@ -43,3 +43,6 @@ class FakeCorpus:
 
     def unit(self, unit: str, /) -> CorpusUnit | None:
         return CorpusUnit(id=unit) if unit in self._ids else None
+
+    def units(self) -> list[CorpusUnit]:
+        return [CorpusUnit(id=unit) for unit in sorted(self._ids)]
