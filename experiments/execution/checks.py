@@ -14,9 +14,11 @@ from django.db import DatabaseError
 from experiments.models import Experiment, Run, RunState
 
 PREFORK = (
-    "evalsite.E014: evalsite workers run with -P threads; a prefork worker forks under the threads and event loops"
+    "evalsite.E014: evalsite workers run with -P threads; other pools fork or patch under threads and loops"
     " that lanes need. Start it with: celery -A evalsite worker -P threads"
 )
+THREADED = ("thread", "threads", "solo")
+"""How the names of pools that may be used end, as words and as modules."""
 
 
 def heartbeats_fit_into_leases(**_: Any) -> list[CheckMessage]:
@@ -44,8 +46,8 @@ def groups_end_before_messages_return(databases: Sequence[str] | None = None, **
         return []
     return [
         Error(
-            f"EVALSITE_GROUP_SECONDS={settings.GROUP_SECONDS} and the longest attempt's {longest} s do not fit"
-            f" into EVALSITE_VISIBILITY_SECONDS={settings.VISIBILITY_SECONDS}.",
+            f"EVALSITE_GROUP_SECONDS={settings.GROUP_SECONDS} and the longest attempt's {longest} s"
+            f" do not fit into EVALSITE_VISIBILITY_SECONDS={settings.VISIBILITY_SECONDS}.",
             hint="The broker would hand the message of a living lane group to a second worker.",
             id="evalsite.E011",
         )
@@ -116,7 +118,7 @@ def ready_worker(worker: Any) -> None:
     """Called as a worker starts. SystemExit, with one sentence, for a pool or time rules it must not run
     with."""
     pool = worker.pool_cls if isinstance(worker.pool_cls, str) else worker.pool_cls.__module__
-    if "prefork" in pool or "processes" in pool:
+    if not pool.endswith(THREADED):
         raise SystemExit(PREFORK)
     if os.environ.get("CELERY_SKIP_CHECKS"):
         return

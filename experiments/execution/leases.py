@@ -51,8 +51,11 @@ class Sight:
 def look(hold: Hold) -> Sight | None:
     """The group as its row has it; None when it was superseded."""
     found = sql.fetch(
-        "SELECT g.lanes, g.state, r.state"
-        " FROM experiments_lanegroup g JOIN experiments_run r ON r.id = g.run_id WHERE g.id = %s AND g.epoch = %s AND g.state IN ('active', 'yielding')",
+        """
+        SELECT g.lanes, g.state, r.state
+        FROM experiments_lanegroup g JOIN experiments_run r ON r.id = g.run_id
+        WHERE g.id = %s AND g.epoch = %s AND g.state IN ('active', 'yielding')
+        """,
         [hold.group_id, hold.epoch],
     )
     if not found:
