@@ -375,7 +375,8 @@ def _criteria(a: tuple[CriterionSpec, ...], b: tuple[CriterionSpec, ...]) -> tup
 
 def _spec(spec: CriterionSpec) -> str:
     given = [f"{name} {to_json(value)}" for name, value in sorted(spec.params.items())]
-    given += [f"weight {spec.weight:g}"] * (spec.weight is not None) + ["gate"] * spec.gate
+    given += [] if spec.weight is None else [f"weight {spec.weight:g}"]
+    given += ["gate"] if spec.gate else []
     return f"{spec.kind} ({', '.join(given)})" if given else spec.kind
 
 

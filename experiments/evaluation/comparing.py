@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache, lru_cache
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.collapse import CaseVerdict, collapse
@@ -38,6 +39,19 @@ _RANKS = {
 }
 
 
+@cache
+def _verdict(passed: bool, failed: bool, undecided: bool, others: bool) -> CaseVerdict:
+    """The verdict of a case that has attempts of these kinds; those that say nothing are alike."""
+    kinds = (
+        (passed, AttemptMark.passed),
+        (failed, AttemptMark.failed),
+        (undecided, AttemptMark.undecided),
+        (others, AttemptMark.inconclusive),
+    )
+    marks = [mark for there, mark in kinds if there]
+    return collapse(marks) if marks else CaseVerdict.NO_RESULT
+
+
 @dataclass(frozen=True, slots=True)
 class CaseAggregate:
     """How the attempts of one case ended, as counts. Attempts that have not ended are in none of them."""
@@ -53,9 +67,8 @@ class CaseAggregate:
     @property
     def verdict(self) -> CaseVerdict:
         """The case's verdict; NO_RESULT when no attempt has ended."""
-        counts = ((mark, getattr(self, mark.value)) for mark in AttemptMark)
-        marks = [mark for mark, count in counts if count]
-        return collapse(marks) if marks else CaseVerdict.NO_RESULT
+        others = self.inconclusive + self.evaluator_failed + self.not_reached
+        return _verdict(self.passed > 0, self.failed > 0, self.undecided > 0, others > 0)
 
     @property
     def judged(self) -> int:
@@ -178,11 +191,73 @@ def changes(pairing: Pairing, a: Iterable[CaseAggregate], b: Iterable[CaseAggreg
 
 def change_of(a: CaseAggregate, b: CaseAggregate) -> CaseChange:
     """What became of a shared case: by verdict (FAILED < UNDECIDED, VARIED < PASSED), then by pass share."""
-    if a.share is None or b.share is None:
-        return CaseChange(a.case, Change.not_counted, a, b, None)
-    before, after = (_RANKS[a.verdict], a.share), (_RANKS[b.verdict], b.share)
+    figures = (a.verdict, a.passed, a.judged, b.verdict, b.passed, b.judged)
+    change, difference = _change(*figures)
+    return CaseChange(a.case, change, a, b, difference)
+
+
+@lru_cache(maxsize=65_536)  # a run has many cases and few distinct figures
+def _change(
+    verdict_a: CaseVerdict, passed_a: int, judged_a: int, verdict_b: CaseVerdict, passed_b: int, judged_b: int
+) -> tuple[Change, float | None]:
+    if not judged_a or not judged_b:
+        return Change.not_counted, None
+    share_a, share_b = Fraction(passed_a, judged_a), Fraction(passed_b, judged_b)
+    before, after = (_RANKS[verdict_a], share_a), (_RANKS[verdict_b], share_b)
     change = Change.worse if after < before else Change.better if after > before else Change.same
-    return CaseChange(a.case, change, a, b, float(b.share - a.share))
+    return change, float(share_b - share_a)
+
+
+_ORDER = (
+    Change.worse,
+    Change.better,
+    Change.same,
+    Change.not_counted,
+    Change.unpaired,
+    Change.new,
+    Change.gone,
+)
+
+
+def badness(change: CaseChange) -> tuple[int, int, float]:
+    """A sort key that puts the worst first: worse cases by verdicts lost and then by share lost, better ones
+    likewise by what they gained, then the rest in the order of `Change`'s tabs."""
+    place = _ORDER.index(change.change)
+    if change.a is None or change.b is None or change.difference is None:
+        return place, 0, 0.0
+    ranks = abs(_RANKS[change.b.verdict] - _RANKS[change.a.verdict])
+    return place, -ranks, -abs(change.difference)
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionCounts:
+    """One criterion over the attempts of one case; `position` is its place in the list of criteria."""
+
+    kind: str
+    position: int
+    passes: int
+    fails: int
+
+
+def moved_criterion(
+    change: Change, a: Iterable[CriterionCounts], b: Iterable[CriterionCounts]
+) -> CriterionCounts | None:
+    """The criterion whose share of passes moved most from A to B, in B's counts; None when none moved.
+
+    For a worse or better case only those that moved the same way are looked at. Criteria are the same by
+    kind and position; one that neither passed nor failed on a side did not move.
+    """
+    before = {(one.kind, one.position): one for one in a if one.passes + one.fails}
+    found: list[tuple[Fraction, int, CriterionCounts]] = []
+    for now in b:
+        was = before.get((now.kind, now.position))
+        if was is None or not now.passes + now.fails:
+            continue
+        step = Fraction(now.passes, now.passes + now.fails) - Fraction(was.passes, was.passes + was.fails)
+        wrong_way = (change is Change.worse and step > 0) or (change is Change.better and step < 0)
+        if step and not wrong_way:
+            found.append((-abs(step), now.position, now))
+    return min(found, key=lambda one: one[:2])[2] if found else None
 
 
 def compare(

@@ -1,8 +1,11 @@
-"""Intervals and tests. Exact ones are computed with whole numbers; only the bootstrap needs numpy."""
+"""Intervals and tests. Exact ones are computed with whole numbers; libraries are loaded where they are used.
+
+Why the exact tests are not scipy's is in docs/decisions/statistics.md.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,6 +15,8 @@ Z95 = 1.959963984540054
 SWEEP_RATE = 0.8
 RESAMPLES = 10_000
 SEED = 20_240_229
+_WHOLE_NUMBERS = 2_000
+"""Up to this many changed cases the sign test adds whole numbers; they grow with the square of it."""
 
 
 def wilson95(passes: float, attempts: int) -> tuple[float, float]:
@@ -34,6 +39,10 @@ def sign_test(worse: int, better: int) -> float:
     n, fewer = worse + better, min(worse, better)
     if fewer < 0:
         raise ValueError("counts are not negative")
+    if n > _WHOLE_NUMBERS:
+        from scipy.special import bdtr  # type: ignore[import-untyped]
+
+        return min(1.0, 2 * float(bdtr(fewer, n, 0.5)))
     tail, term = 0, 1
     for i in range(fewer + 1):
         tail += term
@@ -141,3 +150,105 @@ def rate_interval(cases: Iterable[tuple[int, int]]) -> Interval | None:
         return Interval(*wilson95(min(passes / judged * size, size), size), method="Wilson, over cases")
     low, high = bootstrap_rate(counted) or (0.0, 1.0)
     return Interval(low, high, method="bootstrap over cases")
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """Cohen's kappa of two raters over `n` items, and the share of items on which they agree.
+
+    `low` to `high` is its 95% interval (asymptotic; Fleiss, Cohen and Everitt, 1969). It is None where the
+    formula gives an interval without width, as for raters who always agree: that is no certainty.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    agreement: float
+    n: int
+
+
+def cohens_kappa(pairs: Mapping[tuple[str, str], int]) -> Kappa | None:
+    """Kappa from (first rater's label, second rater's label) with the number of items that got them.
+
+    None without items, or where both raters gave every item one and the same label: chance alone would agree.
+    """
+    if any(count < 0 for count in pairs.values()):
+        raise ValueError("counts are not negative")
+    n = sum(pairs.values())
+    labels = sorted({label for pair, count in pairs.items() if count for label in pair})
+    if len(labels) < 2:
+        return None
+    import numpy as np
+    from statsmodels.stats.inter_rater import cohens_kappa as kappa_of
+
+    table = np.array([[pairs.get((row, column), 0) for column in labels] for row in labels])
+    found = kappa_of(table)
+    low, high = max(-1.0, float(found.kappa_low)), min(1.0, float(found.kappa_upp))
+    certain = not high - low > 1e-9
+    return Kappa(
+        value=float(found.kappa),
+        low=None if certain else low,
+        high=None if certain else high,
+        agreement=float(np.trace(table)) / n,
+        n=n,
+    )
+
+
+def pass_hat_k(cases: Iterable[tuple[int, int]], k: int) -> float | None:
+    """pass^k: the chance that `k` attempts of a case all pass, as the mean over cases.
+
+    `cases` holds (passes, attempts) of each; the estimate C(passes, k) / C(attempts, k) is unbiased (Yao et
+    al., tau-bench, 2024). Cases with fewer than `k` attempts are left out; None when that is all of them.
+    """
+    return _mean_over_draws(cases, k, lambda passes, attempts: Fraction(*_ways(passes, attempts, k)))
+
+
+def pass_at_k(cases: Iterable[tuple[int, int]], k: int) -> float | None:
+    """pass@k: the chance that any of `k` attempts of a case passes, as the mean over cases.
+
+    As `pass_hat_k`, with 1 - C(fails, k) / C(attempts, k) (Chen et al., 2021).
+    """
+    return _mean_over_draws(
+        cases, k, lambda passes, attempts: 1 - Fraction(*_ways(attempts - passes, attempts, k))
+    )
+
+
+def _ways(of: int, attempts: int, k: int) -> tuple[int, int]:
+    return math.comb(of, k), math.comb(attempts, k)
+
+
+def _mean_over_draws(
+    cases: Iterable[tuple[int, int]], k: int, chance: Callable[[int, int], Fraction]
+) -> float | None:
+    if k < 1:
+        raise ValueError("k is at least 1")
+    counts = Counter((passes, attempts) for passes, attempts in cases)
+    for passes, attempts in counts:
+        if not 0 <= passes <= attempts:
+            raise ValueError(f"{passes} of {attempts} is no share")
+    drawn = {pair: count for pair, count in counts.items() if pair[1] >= k}
+    if not drawn:
+        return None
+    return float(sum(chance(*pair) * count for pair, count in drawn.items()) / sum(drawn.values()))
+
+
+def required_repeats(width: float, share: float = 0.5) -> int:
+    """The fewest attempts of one case whose Wilson 95% interval is at most `width` wide (0 < width <= 1).
+
+    For a case that passes at `share`; 0.5 is the widest, so it is enough whatever the share.
+    """
+    if not (0 < width <= 1 and 0 <= share <= 1):
+        raise ValueError("width is above 0 and at most 1, share from 0 to 1")
+
+    def fits(attempts: int) -> bool:
+        low, high = wilson95(min(share * attempts, attempts), attempts)
+        return high - low <= width
+
+    enough = 1
+    while not fits(enough):
+        enough *= 2
+    too_few = enough // 2
+    while enough - too_few > 1:
+        middle = (enough + too_few) // 2
+        too_few, enough = (too_few, middle) if fits(middle) else (middle, enough)
+    return enough
