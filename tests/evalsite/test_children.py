@@ -8,38 +8,21 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
 
-import psycopg
 import pytest
 from django.conf import settings
 
-from evalsite.databases import POSTGRESQL
+from tests.backends import needs_services, own_database
 from tests.sites import Site, manage, site_environment, start_site
 
-DATABASE = settings.DATABASES["default"]
-
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.skipif(
-        DATABASE["ENGINE"] != POSTGRESQL or not settings.BROKER_URL.startswith("redis"),
-        reason="needs DATABASE_URL of a PostgreSQL and BROKER_URL of a Redis",
-    ),
-]
+pytestmark = needs_services
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a site on a database of its own, dropped afterwards."""
-    name = f"test_site_{os.getpid()}"
-    who = quote(DATABASE["USER"]) + (f":{quote(DATABASE['PASSWORD'])}" if DATABASE["PASSWORD"] else "")
-    server = f"postgres://{who}@{DATABASE['HOST']}:{DATABASE['PORT'] or 5432}"
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        admin.execute(f'CREATE DATABASE "{name}"')
-    yield site_environment(tmp_path / "var", DATABASE_URL=f"{server}/{name}", BROKER_URL=settings.BROKER_URL)
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    """The environment of a site on a database of its own."""
+    with own_database("site") as url:
+        yield site_environment(tmp_path / "var", DATABASE_URL=url, BROKER_URL=settings.BROKER_URL)
 
 
 @pytest.fixture
