@@ -13,8 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiments.evaluation import CorpusUnit, EvalCase, Rubric
-from experiments.evaluation.text import to_json
-from experiments.mapping import case_version_row, corpus_of
+from experiments.mapping import corpus_of
 from experiments.models import (
     Activity,
     Case,
@@ -148,20 +147,19 @@ class _CasePublishing:
         Activity.objects.bulk_create(self.lines, batch_size=_BATCH)
 
     def _version(self, case: Case, value: EvalCase) -> CaseVersion | None:
-        current = case.current
-        if current is not None and to_json(current.content) == to_json(value.model_dump()):
+        version = versions.next_case_version(self.user, case, value)
+        if version is None:
             self.unchanged.append(case.key)
             return None
-        number = current.number + 1 if current else 1
-        before = {"version": current.number} if current else None
+        made = case.current is None
         self._tell(
-            self.changed if current else self.created,
-            "edited" if current else "created",
+            self.created if made else self.changed,
+            "created" if made else "edited",
             case,
-            before,
-            {"version": number},
+            None if made else {"version": version.number - 1},
+            {"version": version.number},
         )
-        return case_version_row(case, number, value, self.user)
+        return version
 
     def _tell(
         self,

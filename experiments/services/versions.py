@@ -38,17 +38,24 @@ def locked(thing: Thing) -> Thing:
     return model.objects.select_related("current").get(pk=thing.pk)
 
 
-def add_case_version(user: User | None, case: Case, value: EvalCase) -> CaseVersion | None:
-    """A new current version of `case` that holds `value`; None when the current one holds it already.
+def next_case_version(user: User | None, case: Case, value: EvalCase) -> CaseVersion | None:
+    """The version that would hold `value`, not saved yet; None when the current one holds it already.
 
-    Raises ValueError when `value` is another case: the key of a case never changes.
+    For who saves many at once and holds the lock. Raises ValueError when `value` is another case, since the
+    key of a case never changes.
     """
     if value.id != case.key:
         raise ValueError(f"the case {case.key} cannot hold the content of {value.id}")
-    case = locked(case)
     if case.current and to_json(case.current.content) == to_json(value.model_dump()):
         return None
-    version = case_version_row(case, (case.current.number if case.current else 0) + 1, value, user)
+    return case_version_row(case, (case.current.number if case.current else 0) + 1, value, user)
+
+
+def add_case_version(user: User | None, case: Case, value: EvalCase) -> CaseVersion | None:
+    """A new current version of `case` that holds `value`; None when the current one holds it already."""
+    version = next_case_version(user, locked(case), value)
+    if version is None:
+        return None
     version.save()
     Case.objects.filter(pk=case.pk).update(current=version)
     return version

@@ -33,7 +33,11 @@ def test_a_corpus_file_becomes_a_version(author: Client) -> None:
 
 
 def test_a_corpus_file_with_problems_is_refused_whole(author: Client) -> None:
-    broken: list[dict[str, object]] = [*UNITS, {"id": "hb/art:1", "parent": "nowhere", "title": 3, "text": "x"}, {"id": ""}]
+    broken: list[dict[str, object]] = [
+        *UNITS,
+        {"id": "hb/art:1", "parent": "nowhere", "title": 3, "text": "x"},
+        {"id": ""},
+    ]
     answer = author.post(address("corpus", "add"), {"name": "handbook", "file": file_of(broken)})
     assert answer.status_code == 422
     said = answer.context["form"].errors["file"]
