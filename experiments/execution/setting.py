@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from experiments.evaluation import CriterionContext, EvalCase, Judge, JudgeError, Ruler
 from experiments.evaluation.ports import GradeRequest, JudgeReply, JudgeRequest, JudgeResult
 from experiments.execution.recording import Place
+from experiments.hooks import load_hooks
 from experiments.judge.opening import open_judge
 from experiments.mapping import case_of, corpus_of, ruler_of
-from experiments.models import CaseVersion, Grading, Run
+from experiments.models import CaseVersion, CorpusVersion, Grading, Run
 from experiments.targets.base import Target
 from experiments.targets.opening import open_target
 from experiments.wire.judge import JudgeConfig, judge_config
@@ -48,10 +49,17 @@ def read_setting(run_id: int) -> Setting:
         place=Place(run.pk, grading.pk, run.attempt_seconds),
         token=run.token.hex,
         ruler=ruler_of(grading),
-        services=CriterionContext(corpus=corpus_of(grading.corpus_version)),
+        services=services_for(grading.corpus_version),
         open_target=lambda: open_target(config),
         judge=judge_config(grading.judge_config) if grading.judge_config else None,
     )
+
+
+def services_for(version: CorpusVersion | None) -> CriterionContext:
+    """What criteria get beside a judge: this process's services, and the corpus version where one is
+    named."""
+    services, corpus = load_hooks().services, corpus_of(version)
+    return services if corpus is None else replace(services, corpus=corpus)
 
 
 class UnavailableJudge:

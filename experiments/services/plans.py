@@ -140,7 +140,12 @@ async def _capabilities(target: Target) -> Capabilities:
 
 
 def _services(experiment: Experiment) -> frozenset[str]:
-    names = set()
+    hooks = load_hooks()
+    names = {"detector"}
+    if hooks.refusal_detector is not None:
+        names.add("refusal_detector")
+    if hooks.corpus is not None:
+        names.add("corpus")
     if experiment.judge is not None:
         names.add("judge")
     if experiment.corpus is not None and experiment.corpus.current is not None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from experiments.evaluation.case import EvalCase
 from experiments.evaluation.collapse import CaseVerdict
@@ -52,9 +52,19 @@ def ruler_for(document: SuiteDocument, hooks: Hooks, mode: SettleMode | None = N
 
 
 async def grade_evidence(
-    document: SuiteDocument, evidence: EvidenceFile, ruler: Ruler, corpus: Corpus | None = None
+    document: SuiteDocument,
+    evidence: EvidenceFile,
+    ruler: Ruler,
+    corpus: Corpus | None = None,
+    services: CriterionContext | None = None,
 ) -> OfflineGrading:
-    """Every attempt of the file whose case the suite has, graded; the same files give the same record."""
+    """Every attempt of the file whose case the suite has, graded; the same files give the same record.
+
+    `corpus` is used rather than that of the `services`.
+    """
+    services = services or CriterionContext()
+    if corpus is not None:
+        services = replace(services, corpus=corpus)
     by_case: dict[str, list[RecordedAttempt]] = defaultdict(list)
     for attempt in evidence.attempts:
         by_case[attempt.case].append(attempt)
@@ -65,7 +75,7 @@ async def grade_evidence(
         finished = []
         for attempt in by_case.get(case.id, ()):
             beside = {name: found.get(attempt.number) for name, found in variants.get(case.id, {}).items()}
-            context = CriterionContext(corpus=corpus, variants=beside)
+            context = replace(services, variants=beside)
             result = None
             if attempt.failure is None:
                 result = await evaluate_attempt(case, attempt.evidence, ruler, context)

@@ -106,7 +106,7 @@ class Command(BaseCommand):
         mode = SettleMode(options["settle"]) if options["settle"] else None
         ruler = ruler_for(suite.document, hooks, mode)
         corpus = MemoryCorpus(units) if units is not None else None
-        graded = asyncio.run(grade_evidence(suite.document, evidence, ruler, corpus))
+        graded = asyncio.run(grade_evidence(suite.document, evidence, ruler, corpus, hooks.services))
         self._name("Fields of the evidence that mean nothing here", sorted(evidence.left_out))
         self._name("Evidence of no case in the suite, not graded", graded.unknown_cases)
         self._name("Cases of the suite without evidence", graded.without_evidence)
