@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.models import Attempt, AttemptEvidence, CaseResult, Result
+from experiments.evaluation import Evidence
+from experiments.evaluation.results import AttemptResult
+from experiments.mapping import evidence_of, failure_of, result_of
+from experiments.models import Attempt, AttemptEvidence, AttemptState, CaseResult, Result
 from experiments.selectors.run import passes_of, settled_words, strip_of
+from experiments.selectors.varied import VariedView, varied_view
 
 REPLY_SHOWN = 20_000
 """Characters of a reply that the page itself holds; the whole reply has an address of its own."""
@@ -88,13 +92,19 @@ class CasePage:
     setup: str
     tags: tuple[str, ...]
     attempts: tuple[AttemptView, ...]
+    varied: VariedView | None
     hidden_attempts: int
     previous: int | None
     next: int | None
 
 
-def case_page(run_id: int, case_result_id: int) -> CasePage:
-    """The page in seven queries, whatever the number of attempts. Raises `CaseResult.DoesNotExist`."""
+def case_page(
+    run_id: int, case_result_id: int, chosen: tuple[int | None, int | None] = (None, None)
+) -> CasePage:
+    """The page in seven queries, whatever the number of attempts. Raises `CaseResult.DoesNotExist`.
+
+    `chosen`: the numbers of the two attempts to set side by side, None for what the page itself would choose.
+    """
     row = CaseResult.objects.select_related(
         "case", "case_version", "graded_version", "grading__run__experiment"
     ).get(pk=case_result_id, grading__run=run_id, grading__is_current=True)
@@ -103,6 +113,7 @@ def case_page(run_id: int, case_result_id: int) -> CasePage:
         Attempt.objects.filter(run=run_id, case=row.case_id, counts=True).order_by("number")[:SHOWN_ATTEMPTS]
     )
     before, after = _neighbours(row)
+    stored = _stored(row, attempts)
     return CasePage(
         id=row.pk,
         run_id=run_id,
@@ -117,7 +128,11 @@ def case_page(run_id: int, case_result_id: int) -> CasePage:
         expected=_text(row.graded_version.content.get("expected") or ""),
         setup=setup_words(content.get("setup") or {}),
         tags=tuple(str(tag) for tag in row.case_version.tags),
-        attempts=_attempts(row, attempts),
+        attempts=tuple(
+            _attempt(attempt, letter, stored)
+            for attempt, letter in zip(attempts, strip_of(row), strict=False)
+        ),
+        varied=_varied(row, attempts, stored, chosen),
         hidden_attempts=max(0, row.requested - SHOWN_ATTEMPTS),
         previous=before,
         next=after,
@@ -141,22 +156,62 @@ def _neighbours(row: CaseResult) -> tuple[int | None, int | None]:
     return before.values_list("id", flat=True).first(), after.values_list("id", flat=True).first()
 
 
-def _attempts(row: CaseResult, attempts: list[Attempt]) -> tuple[AttemptView, ...]:
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Results and evidence documents of the shown attempts, by attempt id."""
+
+    results: dict[int, Result]
+    documents: dict[int, Any]
+
+
+def _stored(row: CaseResult, attempts: list[Attempt]) -> _Stored:
     ids = [attempt.pk for attempt in attempts]
-    results = {
-        result.attempt_id: result
-        for result in Result.objects.filter(grading=row.grading_id, attempt__in=ids).prefetch_related(
-            "verdicts"
+    results = Result.objects.filter(grading=row.grading_id, attempt__in=ids).prefetch_related("verdicts")
+    documents = AttemptEvidence.objects.filter(attempt__in=ids).values_list("attempt_id", "document")
+    return _Stored({result.attempt_id: result for result in results}, dict(documents))
+
+
+def _varied(
+    row: CaseResult, attempts: list[Attempt], stored: _Stored, chosen: tuple[int | None, int | None]
+) -> VariedView | None:
+    done = [attempt for attempt in attempts if attempt.state == AttemptState.DONE]
+    found = []
+    for attempt in done:
+        result = stored.results.get(attempt.pk)
+        found.append(
+            AttemptResult(
+                number=attempt.number,
+                evidence=_readable(stored.documents.get(attempt.pk)),
+                result=result_of(result, list(result.verdicts.all())) if result else None,
+                failure=failure_of(attempt),
+                seconds=attempt.seconds,
+            )
         )
-    }
-    documents = dict(AttemptEvidence.objects.filter(attempt__in=ids).values_list("attempt_id", "document"))
-    return tuple(
-        _attempt(attempt, letter, results.get(attempt.pk), documents)
-        for attempt, letter in zip(attempts, strip_of(row), strict=False)
+    letters = strip_of(row)
+    return varied_view(
+        found,
+        "".join(letters[attempt.number - 1] for attempt in done),
+        [_tokens(attempt) for attempt in done],
+        chosen,
     )
 
 
-def _attempt(attempt: Attempt, letter: str, result: Result | None, documents: dict[int, Any]) -> AttemptView:
+def _readable(document: Any) -> Evidence | None:
+    """Stored evidence, or None when there is none that can be read as such; the page then shows what there is."""
+    try:
+        return evidence_of(document)
+    except ValueError:
+        return None
+
+
+def _tokens(attempt: Attempt) -> int | None:
+    if attempt.prompt_tokens is None or attempt.completion_tokens is None:
+        return None
+    return attempt.prompt_tokens + attempt.completion_tokens
+
+
+def _attempt(attempt: Attempt, letter: str, stored: _Stored) -> AttemptView:
+    result, documents = stored.results.get(attempt.pk), stored.documents
     document = documents.get(attempt.pk) or {}
     return AttemptView(
         id=attempt.pk,

@@ -247,6 +247,13 @@ def component(name: str, **context: Any) -> str:
 
 
 @register.simple_tag
+def criterion_glyph(status: str) -> SafeString:
+    """A criterion's status as glyph alone, the word for who cannot see it."""
+    word = CRITERION_STATUS[status]
+    return format_html('{}<span class="visually-hidden">{}</span>', glyph(word.css), word.label)
+
+
+@register.simple_tag
 def criterion_status(status: str) -> SafeString:
     """A criterion's status as glyph and word."""
     word = CRITERION_STATUS[status]

@@ -13,10 +13,19 @@ from experiments.web.pages import page
 @allow(Permission.READ)
 def case_in_run(request: Request, run_id: int, case_result_id: int) -> HttpResponse:
     try:
-        found = case_page(run_id, case_result_id)
+        found = case_page(run_id, case_result_id, chosen_of(request))
     except CaseResult.DoesNotExist:
         raise Http404 from None
     return page(request, "case_in_run.html", {"page": found}, here="Runs")
+
+
+def chosen_of(request: Request) -> tuple[int | None, int | None]:
+    """The attempts to set side by side, by `?left=` and `?right=`; anything but a number chooses none."""
+    left, right = (
+        int(given) if given.isascii() and given.isdecimal() and len(given) < 7 else None
+        for given in (request.GET.get("left", ""), request.GET.get("right", ""))
+    )
+    return left, right
 
 
 @allow(Permission.READ)
