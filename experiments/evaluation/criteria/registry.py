@@ -8,7 +8,17 @@ from pydantic import ValidationError
 
 from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import CriterionSpec, EvalCase
-from experiments.evaluation.criteria import citations, reply, usage
+from experiments.evaluation.criteria import (
+    behaviour,
+    citations,
+    compare,
+    grounding,
+    judged,
+    language,
+    privacy,
+    reply,
+    usage,
+)
 from experiments.evaluation.criteria.base import CriterionKind, error
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
@@ -145,7 +155,17 @@ def _summary(refused: ValidationError) -> str:
     return "; ".join(f"{'.'.join(str(part) for part in p['loc'])}: {p['msg']}" for p in problems[:5])
 
 
-_BUILTIN: tuple[Callable[[], Iterable[CriterionKind]], ...] = (reply.kinds, citations.kinds, usage.kinds)
+_BUILTIN: tuple[Callable[[], Iterable[CriterionKind]], ...] = (
+    reply.kinds,
+    language.kinds,
+    privacy.kinds,
+    behaviour.kinds,
+    citations.kinds,
+    grounding.kinds,
+    judged.kinds,
+    compare.kinds,
+    usage.kinds,
+)
 
 
 _READS_SOURCES = frozenset({"citations.required", "citations.forbidden", "citations.unseen"})

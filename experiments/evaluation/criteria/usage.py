@@ -1,5 +1,6 @@
-"""Criteria over all turns of an attempt: usage.max_tokens, run.no_failure."""
+"""Criteria over all turns of an attempt: usage.max_tokens, usage.max_seconds, run.no_failure."""
 
+import math
 from collections.abc import Iterable
 
 from pydantic import ConfigDict, Field
@@ -8,7 +9,7 @@ from experiments.evaluation.base import FrozenModel
 from experiments.evaluation.case import EvalCase
 from experiments.evaluation.criteria.base import Builtin, CriterionKind, NoParams, error, outcome
 from experiments.evaluation.evidence import Evidence
-from experiments.evaluation.outcome import Verdict
+from experiments.evaluation.outcome import Verdict, reaches
 from experiments.evaluation.ports import CriterionContext
 
 _SHOWN_CHARACTERS = 200
@@ -20,6 +21,14 @@ class MaxTokensParams(FrozenModel):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     max: int = Field(ge=0, strict=True)
+
+
+class MaxSecondsParams(FrozenModel):
+    """``max``: seconds of all turns together."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    max: float = Field(ge=0, strict=True, allow_inf_nan=False)
 
 
 async def max_tokens(
@@ -35,6 +44,23 @@ async def max_tokens(
         passed=total <= params.max,
         detail=f"{total} tokens, at most {params.max} allowed",
         data={"tokens": total, "max": params.max},
+    )
+
+
+async def max_seconds(
+    case: EvalCase, evidence: Evidence, *, params: MaxSecondsParams, ctx: CriterionContext
+) -> Verdict:
+    """Passes when all turns together took at most ``max`` seconds; a turn without a duration is an error."""
+    if not evidence.turns:
+        return error("no turn was recorded")
+    for number, turn in enumerate(evidence.turns, start=1):
+        if turn.seconds is None:
+            return error(f"no duration recorded for turn {number}")
+    total = math.fsum(turn.seconds or 0.0 for turn in evidence.turns)
+    return outcome(
+        passed=reaches(params.max, total),
+        detail=f"{total:g} seconds, at most {params.max:g} allowed",
+        data={"seconds": total, "max": params.max},
     )
 
 
@@ -59,5 +85,6 @@ def kinds() -> Iterable[CriterionKind]:
     """The kinds of this family."""
     return (
         Builtin("usage.max_tokens", MaxTokensParams, max_tokens),
+        Builtin("usage.max_seconds", MaxSecondsParams, max_seconds),
         Builtin("run.no_failure", NoParams, no_failure),
     )

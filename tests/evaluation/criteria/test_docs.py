@@ -8,17 +8,41 @@ from typing import Any
 import pytest
 import yaml
 
-from experiments.evaluation.case import CriterionSpec
+from experiments.evaluation.case import Behaviour, CriterionSpec, Nugget
 from experiments.evaluation.criteria import builtin_registry
 from experiments.evaluation.outcome import CriterionStatus
-from experiments.evaluation.ports import CriterionContext
-from tests.evaluation.criteria.helpers import case, replied
+from experiments.evaluation.ports import CriterionContext, JudgeRequest, JudgeResult
+from tests.evaluation.criteria.helpers import LabellingJudge, TextCorpus, case, replied
 
 PAGE = (Path(__file__).parents[3] / "docs" / "criteria.md").read_text(encoding="utf-8")
 ENTRIES = {
     found[1]: found[2]
     for found in re.finditer(r"^### `([^`]+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
 }
+
+
+REPLY = "The refund is “due” by article 5."
+LAW = TextCorpus({"law": "", "law/art:5": "A fee is due.", "a": "", "b": ""})
+CASE = case(required=[["a"]], forbidden=["b"]).model_copy(
+    update={
+        "behaviour": Behaviour.answer,
+        "message": "m",
+        "message_text": "the refund",
+        "nuggets": (Nugget(text="A fee is due."),),
+    }
+)
+
+
+class FirstLabel(LabellingJudge):
+    """A judge that answers with the first label it may give."""
+
+    async def label(self, request: JudgeRequest) -> JudgeResult:
+        return JudgeResult(label=request.allowed_labels[0])
+
+
+class AlwaysDutch:
+    def detect(self, sentence: str) -> str | None:
+        return "nl"
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -50,22 +74,27 @@ def test_the_example_of_an_entry_can_be_used_and_says_what_its_data_hold(kind: s
     spec = CriterionSpec(kind=entry.pop("kind"), params=entry, weight=weight, gate=gate)
     assert spec.kind == kind
     builtin_registry().validate(spec)
-    evidence = replied("the refund", ["a"], prompt_tokens=1, completion_tokens=1)
-    some = case(required=[["a"]], forbidden=["b"])
-    context = CriterionContext(corpus=Everything())
-    found = asyncio.run(builtin_registry().evaluate(spec, some, evidence, context))
+    evidence = replied(REPLY, ["a"], prompt_tokens=1, completion_tokens=1, seconds=1.0)
+    context = CriterionContext(
+        judge=FirstLabel(), detector=AlwaysDutch(), corpus=LAW, variants={"v": replied(REPLY, ["b"])}
+    )
+    found = asyncio.run(builtin_registry().evaluate(spec, CASE, evidence, context))
     assert found.status in (CriterionStatus.PASS, CriterionStatus.FAIL)
     assert re.search(rf"Data:\s+`{{{', '.join(f'{name}[^`]*?' for name in found.data)}}}`", ENTRIES[kind])
 
 
-class Everything:
-    """A corpus that holds every id."""
+@pytest.mark.parametrize("kind", list(builtin_registry()))
+def test_an_entry_says_when_the_kind_applies_and_where_its_rule_comes_from(kind: str) -> None:
+    for name in ("Applies", "Source"):
+        assert re.search(rf"^{name}: [^\n]{{6,}}", ENTRIES[kind], re.MULTILINE), name
 
-    def __contains__(self, unit: object, /) -> bool:
-        return True
 
-    def unit(self, unit: str, /) -> None:
-        return None
+@pytest.mark.parametrize("kind", list(builtin_registry()))
+def test_an_entry_says_which_service_the_kind_cannot_do_without(kind: str) -> None:
+    said = {"judge": "judge", "detector": "language detector", "corpus": "corpus"}
+    applies = ENTRIES[kind].split("Applies:")[1].split("Source:")[0]
+    for service, name in said.items():
+        assert (f"without a {name}" in applies) is (service in builtin_registry().needs(kind))
 
 
 def test_the_kind_of_the_page_works_as_it_stands() -> None:

@@ -1,0 +1,1 @@
+"""Finding personal data in text: what `privacy.none` looks for."""
