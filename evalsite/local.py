@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -16,6 +17,12 @@ def private_directory(path: Path) -> Path:
     except OSError as error:
         raise ImproperlyConfigured(f"{path} cannot be made ({error.strerror}).") from None
     return path
+
+
+def private_file(path: Path) -> IO[bytes]:
+    """Open the file for appending, made with mode 600 in a directory with mode 700."""
+    private_directory(path.parent)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
 def secret_key(var: Path) -> str:

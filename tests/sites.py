@@ -94,14 +94,14 @@ def site_environment(var: Path, **environment: str) -> dict[str, str]:
 
 
 def manage(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a management command to its end, two minutes at most."""
+    """Run a management command to its end, four minutes at most."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
     )
 
 

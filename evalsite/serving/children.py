@@ -19,6 +19,7 @@ from types import FrameType
 
 from django.conf import settings
 
+from evalsite.local import private_file
 from evalsite.serving import StartError
 
 START_SECONDS = 30
@@ -41,14 +42,21 @@ class Child:
     def start(self) -> None:
         """Start it in a process group of its own, so that a Ctrl-C reaches it through us, once."""
         wrapper = [sys.executable, "-m", "evalsite.serving.child", str(os.getpid())]
-        self.process = subprocess.Popen(  # noqa: S603
-            [*wrapper, str(int(self.at_parents_death)), sys.executable, *self.arguments],
-            cwd=settings.BASE_DIR,
-            env={**os.environ, "EVALSITE_LOG_NAME": self.name, "DJANGO_SETTINGS_MODULE": "evalsite.settings"},
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
+        # What it says before its log stands, or as it dies, is kept beside the log and not on the terminal.
+        with private_file(settings.VAR_DIR / "log" / f"{self.name}.stderr") as errors:
+            self.process = subprocess.Popen(  # noqa: S603
+                [*wrapper, str(int(self.at_parents_death)), sys.executable, *self.arguments],
+                cwd=settings.BASE_DIR,
+                env={
+                    **os.environ,
+                    "EVALSITE_LOG_NAME": self.name,
+                    "DJANGO_SETTINGS_MODULE": "evalsite.settings",
+                },
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )
         self.since = time.monotonic()
 
 

@@ -22,7 +22,7 @@ from tests.sites import ROOT, free_port, manage, site_environment
 
 SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 STAYING = ("web", "worker-lanes", "worker-quick", "beat")
-HEALTHY_SECONDS = 120
+HEALTHY_SECONDS = 240
 
 pytestmark = [*needs_services, pytest.mark.slow]
 
@@ -53,6 +53,7 @@ def start(name: str, environment: dict[str, str], stack: ExitStack) -> subproces
         cwd=ROOT,
         env={**environment, "EVALSITE_LOG_NAME": name},
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
 
