@@ -67,7 +67,6 @@ from experiments.evaluation.diagnosis import (
     Diagnosis,
     Rejudged,
     Source,
-    diagnose,
 )
 from experiments.evaluation.evidence import (
     Citation,
@@ -134,8 +133,6 @@ from experiments.evaluation.outcome import (
 from experiments.evaluation.parting import (
     Split,
     Stage,
-    nearest_pair,
-    split_of,
 )
 from experiments.evaluation.policy import (
     Policy,
@@ -363,7 +360,6 @@ __all__ = [
     "default_gate",
     "default_settle_mode",
     "describe_settling",
-    "diagnose",
     "evaluate_attempt",
     "failure_of",
     "fisher_two_sided",
@@ -376,7 +372,6 @@ __all__ = [
     "layers",
     "mark_of",
     "moved_criterion",
-    "nearest_pair",
     "node_satisfies",
     "pair",
     "parse_bare",
@@ -397,7 +392,6 @@ __all__ = [
     "rubric_problems",
     "settle_criteria",
     "sign_test",
-    "split_of",
     "summarize",
     "sweep_chance",
     "to_json",

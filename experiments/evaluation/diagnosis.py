@@ -14,7 +14,7 @@ from experiments.evaluation.outcome import (
     EvaluationResult,
     SettledBy,
 )
-from experiments.evaluation.parting import cited_by, reply_key
+from experiments.evaluation.parting import cited_by, reply_of
 from experiments.evaluation.results import AttemptResult
 from experiments.evaluation.text import is_blank, plural, printable, squeeze, to_json
 
@@ -42,7 +42,7 @@ Rejudged = Mapping[int, Sequence[EvaluationResult]]
 def diagnose(
     attempts: Sequence[AttemptResult], *, judge_kinds: Collection[str], rejudged: Rejudged
 ) -> Diagnosis | None:
-    """Why some attempts (in order of number) passed and others failed; None unless both happened.
+    """Why some attempts (`parting.normalised`) passed and others failed; None unless both happened.
 
     In this precedence: the same reply got both results from a judge; recorded failures stand on one side
     only; what the system gave differs; else it is not diagnosed. `judge_kinds` are the criterion kinds that
@@ -108,7 +108,7 @@ def _heard(
     """For each reply and each judge: its name, and what was heard of it every time it was asked."""
     heard: dict[tuple[str, tuple[str, int]], list[_Said]] = defaultdict(list)
     for attempt in attempts:
-        reply = reply_key(attempt)
+        reply = reply_of(attempt)
         if reply is None or attempt.result is None:
             continue
         for result in (attempt.result, *rejudged.get(attempt.number, ())):
@@ -172,7 +172,7 @@ def _failure(evidence: Evidence | None) -> str:
 
 _ASPECTS: tuple[tuple[str, Callable[[Evidence], Any]], ...] = (
     ("citations differ", lambda e: cited_by(e.turns[-1]) if e.turns else None),
-    ("earlier turns differ", lambda e: [(squeeze(t.reply or ""), cited_by(t)) for t in e.turns[:-1]]),
+    ("earlier turns differ", lambda e: [(t.reply, cited_by(t)) for t in e.turns[:-1]]),
     ("token usage differs", lambda e: _usage(e)),
     ("retrieved context differs", lambda e: e.context),
     (
@@ -200,7 +200,7 @@ def _usage(evidence: Evidence) -> list[tuple[int, int]] | None:
 
 
 def _by_system(settled: Sequence[AttemptResult]) -> str:
-    replies = {key for attempt in settled if (key := reply_key(attempt)) is not None}
+    replies = {key for attempt in settled if (key := reply_of(attempt)) is not None}
     if len(replies) > 1:
         return f"Replies differ: {len(replies):,} distinct in {plural(len(settled), 'settled attempt')}."
     known = [attempt.evidence for attempt in settled if attempt.evidence is not None]

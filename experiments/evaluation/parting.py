@@ -1,7 +1,8 @@
 """Where a passing and a failing attempt part: the pair to lay side by side, and its first difference."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
@@ -16,6 +17,7 @@ _COMPARED = 20_000
 _CANDIDATES = 20
 _ALIKE = 5
 _WORDS = 6
+_SHOWN = 400
 _Names = tuple[str, str]
 _NAMED = 3
 
@@ -39,10 +41,36 @@ class Split(FrozenModel):
     sentence: str
 
 
-def reply_key(attempt: AttemptResult) -> str | None:
-    """The graded reply with whitespace normalised: what makes two replies the same. None without one."""
-    reply = attempt.evidence.reply if attempt.evidence else None
-    return None if reply is None else squeeze(reply)
+def normalised(attempts: Iterable[AttemptResult]) -> list[AttemptResult]:
+    """The attempts in order of number, with one space for each run of whitespace in every reply.
+
+    That is what makes two replies the same. Equal replies become one text, so that the functions here and in
+    `diagnosis`, which expect such attempts, compare and split a megabyte once and not for each attempt.
+    """
+    seen: dict[str, str] = {}
+    one_of: dict[str, str] = {}
+
+    def squeezed(reply: str) -> str:
+        if reply not in seen:
+            short = squeeze(reply)
+            seen[reply] = one_of.setdefault(short, short)
+        return seen[reply]
+
+    def plain(turn: Turn) -> Turn:
+        return turn if turn.reply is None else turn.model_copy(update={"reply": squeezed(turn.reply)})
+
+    found = []
+    for attempt in sorted(attempts, key=lambda attempt: attempt.number):
+        evidence = attempt.evidence
+        if evidence is not None:
+            evidence = evidence.model_copy(update={"turns": tuple(map(plain, evidence.turns))})
+        found.append(replace(attempt, evidence=evidence))
+    return found
+
+
+def reply_of(attempt: AttemptResult) -> str | None:
+    """The graded reply, None without one."""
+    return attempt.evidence.reply if attempt.evidence else None
 
 
 def nearest_pair(
@@ -94,8 +122,8 @@ def cited_by(turn: Turn) -> frozenset[tuple[str, str | None]]:
 def _by_reply(side: Sequence[AttemptResult]) -> dict[str, list[AttemptResult]]:
     """The first five attempts of each distinct reply, by number; at most twenty replies."""
     found: dict[str, list[AttemptResult]] = {}
-    for attempt in sorted(side, key=lambda attempt: attempt.number):
-        key = reply_key(attempt)
+    for attempt in side:
+        key = reply_of(attempt)
         if key is not None and (key in found or len(found) < _CANDIDATES):
             members = found.setdefault(key, [])
             if len(members) < _ALIKE:
@@ -104,8 +132,9 @@ def _by_reply(side: Sequence[AttemptResult]) -> dict[str, list[AttemptResult]]:
 
 
 def _distance(a: Counter[str], b: Counter[str]) -> float:
+    """0 to 1 for two different replies; above 0 also when they have all the words compared in common."""
     together = (a | b).total()
-    return 1 - (a & b).total() / together if together else 1.0
+    return max(1 - (a & b).total() / together, 1e-9) if together else 1.0
 
 
 def _differences(one: AttemptResult, other: AttemptResult) -> Iterator[tuple[int, Stage, str]]:
@@ -134,8 +163,6 @@ def _differences(one: AttemptResult, other: AttemptResult) -> Iterator[tuple[int
 
 def _turns(here: Turn, there: Turn, names: _Names) -> str:
     a, b = here.reply or "", there.reply or ""
-    if a != b:
-        a, b = squeeze(a), squeeze(b)
     cited = _sets([c.id for c in here.citations], [c.id for c in there.citations], names, "cites", "does not")
     if a != b:
         return _words(a, b, names) + (f"; {cited}." if cited else ".")
@@ -150,14 +177,25 @@ def _turns(here: Turn, there: Turn, names: _Names) -> str:
 
 
 def _words(a: str, b: str, names: _Names) -> str:
-    """The first words that differ."""
-    here, there = a.split(), b.split()
-    pairs = enumerate(zip(here, there, strict=False))
-    at = next((i for i, (x, y) in pairs if x != y), min(len(here), len(there)))
-    shown = [
-        _quote(" ".join(words[at : at + _WORDS])) if at < len(words) else "the end" for words in (here, there)
-    ]
-    return f"the replies differ from word {at + 1:,}: {shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
+    """The first words that differ. The texts are long and nearly equal, so only what differs is split."""
+    at = _common(a, b)
+    between = all(len(text) == at or text[at] == " " for text in (a, b))
+    start = at + 1 if between else a.rfind(" ", 0, at) + 1
+    shown = []
+    for text in (a, b):
+        words = text[start : start + _SHOWN].split()[:_WORDS]
+        shown.append(_quote(" ".join(words)) if words else "the end")
+    number = a.count(" ", 0, min(start, at)) + between + 1
+    return f"the replies differ from word {number:,}: {shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
+
+
+def _common(a: str, b: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low
 
 
 def _tools(a: tuple[ToolCall, ...] | None, b: tuple[ToolCall, ...] | None, names: _Names) -> str:
@@ -235,4 +273,4 @@ def _name(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return f"“{printable(squeeze(text[:400]), 80)}”"
+    return f"“{printable(squeeze(text[:_SHOWN]), 80)}”"

@@ -12,7 +12,7 @@ from experiments.evaluation.diagnosis import (
     expectation_of,
 )
 from experiments.evaluation.outcome import AttemptMark, CriterionStatus, EvaluationOutcome, Verdict
-from experiments.evaluation.parting import Split, nearest_pair, reply_key, split_of
+from experiments.evaluation.parting import Split, nearest_pair, normalised, reply_of, split_of
 from experiments.evaluation.ports import CriterionGrader
 from experiments.evaluation.results import AttemptResult
 from experiments.evaluation.text import plural, printable
@@ -113,7 +113,7 @@ def variation_of(
     `registry` says which criterion kinds ask a judge. `rejudged` holds further results of the judge on the
     stored reply of an attempt, by attempt number.
     """
-    ordered = sorted(attempts, key=lambda attempt: attempt.number)
+    ordered = normalised(attempts)
     passing = [attempt for attempt in ordered if attempt.mark is AttemptMark.passed]
     failing = [attempt for attempt in ordered if attempt.mark is AttemptMark.failed]
     grid = _grid(ordered)
@@ -133,7 +133,7 @@ def variation_of(
 def _replies(ordered: Sequence[AttemptResult]) -> tuple[ReplyGroup, ...]:
     groups: dict[str, list[AttemptResult]] = defaultdict(list)
     for attempt in ordered:
-        if (reply := reply_key(attempt)) is not None:
+        if (reply := reply_of(attempt)) is not None:
             groups[reply].append(attempt)
 
     def marked(members: list[AttemptResult], mark: AttemptMark) -> tuple[int, ...]:
