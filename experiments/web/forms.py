@@ -53,6 +53,14 @@ class RunsQuery(PageQuery):
     state = forms.ChoiceField(required=False, choices=RunState.choices)
 
 
+class CompareQuery(PageQuery):
+    """Two runs side by side; `anyway` shows figures of runs that cannot be compared."""
+
+    a = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    b = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    anyway = forms.BooleanField(required=False)
+
+
 class ExperimentsQuery(PageQuery):
     """The list of experiments."""
 
