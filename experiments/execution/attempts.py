@@ -76,8 +76,9 @@ def anything_open(run_id: int) -> bool:
 def begin(hold: Hold, claims: Sequence[tuple[int, int]]) -> set[int]:
     """CLAIMED -> RUNNING for `(attempt id, tries)` pairs; the ids that may now be asked.
 
-    The others were lost (lease ran out, group superseded) or, when the run is being stopped, are CANCELLED
-    here: a lane drops them without a word, so nobody else would.
+    Asked again after an answer that was lost with its connection, it says the same. The others were lost
+    (lease ran out, group superseded) or, when the run is being stopped, are CANCELLED here: a lane drops
+    them without a word, so nobody else would.
     """
     if not claims:
         return set()
@@ -91,7 +92,7 @@ def begin(hold: Hold, claims: Sequence[tuple[int, int]]) -> set[int]:
         SET state = 'running', started_at = {words.now}, lease_until = {words.later(settings.LEASE_SECONDS)}
         FROM v
         WHERE experiments_attempt.id = v.id AND experiments_attempt.tries = v.tries
-          AND {named} AND {sql.BY_KEY} = 'claimed' AND group_id = %s
+          AND {named} AND {sql.BY_KEY} IN ('claimed', 'running') AND group_id = %s
           AND EXISTS (
             SELECT 1 FROM experiments_lanegroup g JOIN experiments_run r ON r.id = g.run_id
             WHERE g.id = %s AND g.epoch = %s AND r.state = 'running')

@@ -39,8 +39,9 @@ LOOK_SECONDS = 1.0
 """How often a group looks at its row: how late it may learn of a stop or of other lanes."""
 LEAVING_LOOK_SECONDS = 0.2
 """The same while it hands its lanes over."""
-BEGIN_PATIENCE = 5.0
-"""Seconds a lane waits for a database that is gone before it drops its claim."""
+PATIENCE = 5.0
+"""Seconds a group waits for a database that is gone before it starts, and a lane before it drops its
+claim."""
 
 shutting_down = threading.Event()
 """Set when this process is to end: every group in it leaves."""
@@ -68,7 +69,7 @@ async def _drive(
         return False
     group: LaneGroupDriver | None = None
     try:
-        setting = await db(read_setting, hold.run_id)
+        setting = await db.patiently(PATIENCE, read_setting, hold.run_id)
         group = LaneGroupDriver(hold, setting, db, thread, may_yield)
         await group.work()
     except Exception as error:
@@ -107,10 +108,11 @@ class LaneGroupDriver:
         self._hold, self._setting, self._db, self._thread = hold, setting, db, thread
         self._may_yield = may_yield
         self._cases = Cases()
-        self._recorder = Recorder(db, setting.place, self._cases)
+        self._held: set[int] = set()
+        self._recorder = Recorder(db, setting.place, self._cases, self._held.discard)
         self._beginning: list[tuple[PlannedAttempt, asyncio.Future[bool]]] = []
         self._begin_task: asyncio.Task[None] | None = None
-        self._held = 0
+        self._calls = 0
         self._leaving = False
         self._exhausted = False
         self._nudge = asyncio.Event()
@@ -118,7 +120,7 @@ class LaneGroupDriver:
 
     async def work(self) -> None:
         """Drive until there is nothing left to claim or the group leaves, and the last result is written."""
-        sight = await self._db(leases.look, self._hold)
+        sight = await self._db.patiently(PATIENCE, leases.look, self._hold)
         if sight is None or sight.lanes < 1:
             return
         judge = open_group_judge(self._setting.judge)
@@ -161,14 +163,16 @@ class LaneGroupDriver:
             self._exhausted = True
             self._nudge.set()
             raise Exhausted
-        self._held += len(claimed)
+        self._calls += len(claimed)
+        self._held.update(planned.id for planned in claimed)
         return claimed
 
     async def give_back(self, attempts_: Sequence[PlannedAttempt]) -> None:
         """See `AttemptSource`."""
-        self._held -= len(attempts_)
+        self._calls -= len(attempts_)
+        self._held.difference_update(planned.id for planned in attempts_)
         pairs = [(planned.id, planned.tries) for planned in attempts_]
-        await self._db.patiently(BEGIN_PATIENCE, attempts.give_back, self._hold, pairs)
+        await self._db.patiently(PATIENCE, attempts.give_back, self._hold, pairs)
 
     def _claim_now(self, n: int) -> list[PlannedAttempt] | None:
         """In the database thread: the claim, or None when the run has nothing more to claim."""
@@ -195,12 +199,13 @@ class LaneGroupDriver:
         self._beginning.append((planned, begun))
         if self._begin_task is None:
             self._begin_task = asyncio.create_task(self._begin_all())
+        mine = False
         try:
             mine = await begun
-        except Exception:
-            self._held -= 1
-            raise
-        self._held -= not mine
+        finally:
+            if not mine:
+                self._calls -= 1
+                self._held.discard(planned.id)
         return mine
 
     async def _begin_all(self) -> None:
@@ -209,7 +214,7 @@ class LaneGroupDriver:
                 batch, self._beginning = self._beginning, []
                 pairs = [(planned.id, planned.tries) for planned, _ in batch]
                 try:
-                    begun = await self._db.patiently(BEGIN_PATIENCE, attempts.begin, self._hold, pairs)
+                    begun = await self._db.patiently(PATIENCE, attempts.begin, self._hold, pairs)
                 except Exception as error:
                     for _, future in batch:
                         if not future.done():
@@ -223,7 +228,7 @@ class LaneGroupDriver:
 
     async def finish(self, finished: FinishedAttempt) -> None:
         """See `AttemptSink`."""
-        self._held -= 1
+        self._calls -= 1
         await self._recorder.put(finished)
 
     # -- the group's own row --------------------------------------------------------------------------------
@@ -239,7 +244,7 @@ class LaneGroupDriver:
                 pass
             self._nudge.clear()
             try:
-                sight = await self._db(self._look_now, min(self._held, runner.lanes))
+                sight = await self._db(self._look_now, min(self._calls, runner.lanes), tuple(self._held))
             except GONE as error:
                 log.warning("group %s cannot see its row (%s)", self._hold.group_id, type(error).__name__)
                 continue
@@ -256,16 +261,16 @@ class LaneGroupDriver:
             elif sight.lanes != runner.lanes:
                 runner.set_lanes(sight.lanes)
 
-    def _look_now(self, held: int) -> leases.Sight | None:
+    def _look_now(self, calls: int, held: Sequence[int]) -> leases.Sight | None:
         """In the database thread: beat if it is time, leave if it is time, hand free lanes on while
         leaving."""
         now = time.monotonic()
         if now - self._beaten >= settings.HEARTBEAT_SECONDS:
-            if not leases.renew(self._hold):
+            if not leases.renew(self._hold, held):
                 return None
             self._beaten = now
         if self._leaving or self._exhausted or self._is_over(now - self._since):
-            if not leases.stop_claims(self._hold, held):
+            if not leases.stop_claims(self._hold, calls):
                 return None
             if not self._exhausted and _successor_can_hear():
                 dispatch_run(self._hold.run_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,17 +65,16 @@ def look(hold: Hold) -> Sight | None:
     return Sight(lanes, state == "active" and run_state == "running")
 
 
-def renew(hold: Hold) -> bool:
-    """The heartbeat and, in the same transaction, the lease of everything the group holds. False:
-    superseded."""
+def renew(hold: Hold, attempt_ids: Sequence[int]) -> bool:
+    """The heartbeat and, in the same transaction, the leases of the attempts the group knows it holds. False:
+    superseded. What it claimed without ever hearing of it (the connection broke) expires."""
     with transaction.atomic():
         beaten = LaneGroup.objects.filter(
             pk=hold.group_id, epoch=hold.epoch, state__in=[State.ACTIVE, State.YIELDING]
         ).update(heartbeat_at=Now())
         if beaten:
-            Attempt.objects.filter(group_id=hold.group_id, state__in=IN_FLIGHT).update(
-                lease_until=sql.later(settings.LEASE_SECONDS)
-            )
+            held = Attempt.objects.filter(pk__in=attempt_ids, group_id=hold.group_id, state__in=IN_FLIGHT)
+            held.update(lease_until=sql.later(settings.LEASE_SECONDS))
     return bool(beaten)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from django.conf import settings
@@ -30,8 +30,11 @@ QUEUE_LIMIT = 512
 class Recorder:
     """Writes what the lanes finish, in batches, in order. All methods belong to the group's event loop."""
 
-    def __init__(self, db: DatabaseThread, place: Place, case_of: CaseOf) -> None:
-        self._db, self._place, self._case_of = db, place, case_of
+    def __init__(
+        self, db: DatabaseThread, place: Place, case_of: CaseOf, let_go: Callable[[int], None]
+    ) -> None:
+        """`let_go` is called with each attempt's id when it is written, or will never be."""
+        self._db, self._place, self._case_of, self._let_go = db, place, case_of, let_go
         self._queue: list[FinishedAttempt] = []
         self._first = asyncio.Event()
         self._full = asyncio.Event()
@@ -75,6 +78,8 @@ class Recorder:
                     self._first.clear()
             if batch:
                 await self._write(batch)
+                for finished in batch:
+                    self._let_go(finished.planned.id)
             elif self._closing:
                 return
 

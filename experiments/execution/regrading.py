@@ -261,7 +261,8 @@ def _write(grading_id: int, regraded: Sequence[Regraded]) -> None:
 def _plan_touched(
     parent_id: int, grading_id: int, versions: Mapping[int, CaseVersion], touched: set[int]
 ) -> dict[int, str]:
-    """Empty rows for the touched cases, to be computed from their attempts; the verdicts they had, by case."""
+    """Empty rows for the touched cases, to be computed from their attempts; the verdicts they had, by
+    case."""
     before = {}
     rows = []
     for row in CaseResult.objects.filter(grading_id=parent_id, case_id__in=touched):

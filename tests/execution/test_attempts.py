@@ -69,7 +69,7 @@ def test_an_attempt_is_begun_only_by_the_claim_that_holds_it() -> None:
     assert attempts.begin(hold, [(first.attempt_id, 1), (second.attempt_id, 1)]) == {first.attempt_id}
     row = m.Attempt.objects.get(pk=first.attempt_id)
     assert (row.state, row.started_at is not None) == ("running", True)
-    assert attempts.begin(hold, [(first.attempt_id, 1)]) == set(), "it has begun already"
+    assert attempts.begin(hold, [(first.attempt_id, 1)]) == {first.attempt_id}, "the answer had been lost"
 
 
 @pytest.mark.django_db

@@ -55,7 +55,7 @@ def test_a_silent_group_is_ended_and_what_it_held_is_planned_again() -> None:
     assert (old.state, old.epoch, new.state, new.lanes) == ("ended", 2, "waiting", 4)
     assert attempts.claim(hold, 4) == []
     assert leases.look(hold) is None
-    assert not leases.renew(hold)
+    assert not leases.renew(hold, [])
     assert sweep() == Swept()
 
 
@@ -87,11 +87,23 @@ def test_an_expired_lease_goes_back_although_the_group_lives() -> None:
 def test_a_renewed_lease_stays() -> None:
     planned = plan()
     hold = begun_group(planned)
-    asked(hold, 1)
+    (claim,) = asked(hold, 1)
     silence(hold.group_id)
-    assert leases.renew(hold)
+    assert leases.renew(hold, [claim.attempt_id])
     assert sweep() == Swept()
     assert planned.states() == {"running": 1, "pending": 3}
+
+
+@pytest.mark.django_db
+def test_what_a_living_group_claimed_without_hearing_of_it_expires() -> None:
+    planned = plan()
+    hold = begun_group(planned)
+    known, unknown = attempts.claim(hold, 2)
+    silence(hold.group_id)
+    assert leases.renew(hold, [known.attempt_id])
+    assert sweep().returned == 1
+    assert m.Attempt.objects.get(pk=unknown.attempt_id).state == "pending"
+    assert m.Attempt.objects.get(pk=known.attempt_id).state == "claimed"
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a run loses and doubles nothing."""
+"""kill -9 and a database that hangs up, in the middle of a run, lose and double nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from experiments import models as m
 from experiments.execution import leases, recovery
 from experiments.services.runs import start_run
 from tests.execution.workers import over_redis, until, worker_processes
-from tests.execution.world import Desk, drive_all, experiment_for, open_desk
+from tests.execution.world import Desk, Other, drive_all, experiment_for, open_desk
 from tests.sites import ROOT
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.faults, pytest.mark.slow]
@@ -136,4 +137,30 @@ def test_a_killed_process_of_the_embedded_mode_loses_and_doubles_nothing(
         assert len(desk.asked) > 200, "what was in flight was asked again, under another key"
         assert len(desk.asked) <= 200 + held
         assert max(desk.asked.values()) == 1
+    assert_nothing_lost_or_doubled(run, undisturbed)
+
+
+@pytest.mark.services
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a file cannot hang up")
+def test_a_database_that_hangs_up_again_and_again_loses_and_doubles_nothing(settings: Any) -> None:
+    undisturbed = undisturbed_run()
+    settings.LEASE_SECONDS, settings.HEARTBEAT_SECONDS = 4, 1
+    with open_desk(seconds=0.02) as desk:
+        run = start_run(None, experiment_for(desk.url, TURNS, repeats=5, lanes=LANES))
+        driving = Other(lambda: drive_all(run))
+        until(lambda: in_the_middle(run), 60)
+        hang_ups = 0
+        while driving.is_alive() and hang_ups < 8:
+            time.sleep(0.1)
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+                hang_ups += 1
+        driving.join(60)
+        while not swept_to_its_end(run):
+            drive_all(run)
+        assert desk.most <= LANES
+    assert hang_ups > 1
     assert_nothing_lost_or_doubled(run, undisturbed)
