@@ -196,64 +196,30 @@ def _refusing(a: RunFacts, b: RunFacts, pairing: Pairing) -> Iterator[GateRow]:
     def using(test: Callable[[CaseFacts], bool]) -> int:
         return sum(test(a.cases[case]) or test(b.cases[case]) for case in pairing.shared)
 
-    yield _refusal(
-        "policy",
-        _version_of(a.policy),
-        _version_of(b.policy),
-        a.policy == b.policy,
-        shared,
-        f"{_cases(shared)} answered under other rules; only a new run can mend that",
-        mend=None,
-    )
-    graded = using(lambda case: case.by_rubric)
-    yield _refusal(
-        "rubric",
-        _version_of(a.rubric),
-        _version_of(b.rubric),
-        a.rubric == b.rubric,
-        graded,
-        f"{_cases(graded)} graded by it",
-    )
-    judged = using(lambda case: case.by_judge)
-    yield _refusal(
-        "judge model",
-        a.judge_model or "none",
-        b.judge_model or "none",
-        a.judge_model == b.judge_model,
-        judged,
-        f"{_cases(judged)} judged by it",
-    )
+    def row(name: str, cases: int, does: str, words: Callable[[RunFacts], str], same: bool) -> GateRow:
+        return _refusal(name, words(a), words(b), same, cases, f"{_cases(cases)} {does}")
+
+    other_rules = f"{_cases(shared)} answered under other rules; only a new run can mend that"
+    policies = _version_of(a.policy), _version_of(b.policy)
+    yield _refusal("policy", *policies, a.policy == b.policy, shared, other_rules, mend=None)
+    graded, judged = using(lambda case: case.by_rubric), using(lambda case: case.by_judge)
+    yield row("rubric", graded, "graded by it", lambda run: _version_of(run.rubric), a.rubric == b.rubric)
+    same_judge = a.judge_model == b.judge_model
+    yield row("judge model", judged, "judged by it", lambda run: run.judge_model or "none", same_judge)
     yield _metrics(a, b, using)
-    yield _refusal(
-        "criteria",
-        *_criteria(a.criteria, b.criteria),
+    criteria, same_criteria = (
+        _criteria(a.criteria, b.criteria),
         _canonical(a.criteria) == _canonical(b.criteria),
-        by_criteria,
-        f"{_cases(by_criteria)} settled by criteria",
     )
-    yield _refusal(
-        "pass score",
-        f"{a.pass_score:g}",
-        f"{b.pass_score:g}",
-        a.pass_score == b.pass_score,
-        by_criteria,
-        f"{_cases(by_criteria)} settled by it",
-    )
-    yield _refusal(
-        "settle mode",
-        f"by {a.settle_mode}",
-        f"by {b.settle_mode}",
-        a.settle_mode == b.settle_mode,
-        shared,
-        f"{_cases(shared)} settled by it",
-    )
-    yield _refusal(
-        "corpus",
-        _named(a.corpus, a.corpus_version),
-        _named(b.corpus, b.corpus_version),
-        (a.corpus, a.corpus_version) == (b.corpus, b.corpus_version),
-        shared,
-        f"{_cases(shared)} looked up in it",
+    settled = f"{_cases(by_criteria)} settled by criteria"
+    yield _refusal("criteria", *criteria, same_criteria, by_criteria, settled)
+    same_score = a.pass_score == b.pass_score
+    yield row("pass score", by_criteria, "settled by it", lambda run: f"{run.pass_score:g}", same_score)
+    same_mode = a.settle_mode == b.settle_mode
+    yield row("settle mode", shared, "settled by it", lambda run: f"by {run.settle_mode}", same_mode)
+    same_corpus = (a.corpus, a.corpus_version) == (b.corpus, b.corpus_version)
+    yield row(
+        "corpus", shared, "looked up in it", lambda run: _named(run.corpus, run.corpus_version), same_corpus
     )
     yield _expectations(pairing)
 

@@ -127,6 +127,9 @@ class ScriptedCriteria:
     def needs(self, name: str) -> frozenset[str]:
         return frozenset({"judge"}) if name == "asks" else frozenset()
 
+    def reads_sources(self, name: str) -> bool:
+        return False
+
     def __contains__(self, name: object) -> bool:
         return name in {"asks", *CriterionStatus}
 

@@ -79,7 +79,7 @@ def by_criteria(
 
 def vary(*attempts: AttemptResult, **more: Any) -> Variation:
     """The variation of these attempts; the scripted kind "asks" asks a judge."""
-    return variation_of(attempts, ScriptedCriteria(), **more)  # type: ignore[arg-type]
+    return variation_of(attempts, ScriptedCriteria(), **more)
 
 
 def source(*attempts: AttemptResult, **more: Any) -> Source:
