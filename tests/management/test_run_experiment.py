@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from experiments import models as m
+from experiments.execution.recovery import sweep
 from tests.execution.workers import until
 from tests.execution.world import Desk, experiment_for, open_desk
 from tests.sites import ROOT
@@ -95,3 +97,19 @@ def test_ctrl_c_stops_the_run_cleanly(child_environment: dict[str, str]) -> None
     assert "stopped" in said
     states = set(m.Attempt.objects.values_list("state", flat=True))
     assert (m.Run.objects.get().state, states) == ("stopped", {"done", "cancelled"})
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_the_run_can_go_on(child_environment: dict[str, str]) -> None:
+    with open_desk(hold=threading.Event()) as desk:
+        experiment = experiment_for(desk.url, ["yes"] * 4, repeats=1, lanes=2)
+        process = start(child_environment, experiment.name, "--local")
+        until(lambda: desk.now == 2, 60)
+        os.kill(process.pid, signal.SIGINT)
+        until(lambda: m.Run.objects.get().state == "stopping", 30)
+        os.kill(process.pid, signal.SIGINT)
+        _, complained = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "is left as it is" in complained
+    sweep()
+    states = set(m.Attempt.objects.values_list("state", flat=True))
+    assert (m.Run.objects.get().state, states) == ("stopped", {"cancelled"})

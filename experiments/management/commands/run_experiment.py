@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import time
 from argparse import ArgumentParser
@@ -65,10 +66,16 @@ class Command(BaseCommand):
         driver = LocalDriver(run.pk) if local or not worker_listens() else None
         where = "in this process" if driver else "by the workers"
         self.stdout.write(f"Run {run.number}: {run.requested} attempts, {run.lanes} lanes, driven {where}.")
+        self.stdout.flush()
+        if driver:
+            driver.start()
         try:
-            if driver:
-                driver.start()
             self._watch(run)
+        except KeyboardInterrupt:
+            # A second one. Calls in flight are abandoned; by their leases the attempts come back to the run.
+            self.stderr.write(f"Run {run.number} is left as it is.", style_func=str)
+            self.stderr.flush()
+            os._exit(REFUSED)
         finally:
             if driver:
                 driver.close()
