@@ -54,5 +54,6 @@ def load_once(services: DemoServices, say: Callable[[str], None]) -> None:
         service_url=services.service_url,
         messages_url=services.messages_url,
         addresses_only=not first,
+        runs=first,
         verbosity=0,
     )

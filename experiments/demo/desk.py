@@ -31,6 +31,7 @@ from experiments.demo.topics import (
 )
 
 VERSION = "demo-1.0"
+EARLIER_VERSION = "demo-0.9"
 FIXTURES = {
     "open_claim": "A conversation about one claim of the ledger. Parameter: claim, such as RC-2051.",
     "hardship_household": "A household that asked for relief. Parameters: members, monthly_income in euros.",
@@ -97,8 +98,9 @@ class Desk:
     """Answers questions from the handbook. Safe to use from many threads.
 
     `seed` 0 gives the attempts of a case its answers in the written order, any other seed starts elsewhere in
-    it. `pace` scales the time an answer takes (1.0: 20 to 120 ms; 0: none). `effects` counts changes really
-    made to the ledger: a repeated request makes none.
+    it. `earlier` is the release before this one, which answers some questions otherwise. `pace` scales the
+    time an answer takes (1.0: 20 to 120 ms; 0: none). `effects` counts changes really made to the ledger: a
+    repeated request makes none.
     """
 
     def __init__(
@@ -108,10 +110,12 @@ class Desk:
         pace: float = 1.0,
         handbook: Handbook | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        earlier: bool = False,
     ) -> None:
         self.handbook = handbook or load_handbook()
         self.effects = 0
         self._seed = seed
+        self._earlier = earlier
         self._pace = pace
         self._sleep = sleep
         self._sessions: OrderedDict[str, Session] = OrderedDict()
@@ -121,7 +125,7 @@ class Desk:
     def capabilities(self) -> dict[str, Any]:
         """What the service can build, break and report."""
         return {
-            "version": VERSION,
+            "version": EARLIER_VERSION if self._earlier else VERSION,
             "fixtures": FIXTURES,
             "breakable_tools": list(BREAKABLE_TOOLS),
             "emittable_nodes": list(emittable_nodes()),
@@ -186,7 +190,8 @@ class Desk:
         topic = find_topic(text) or NOT_IN_HANDBOOK
         if topic.reads_ledger:
             topic = self._look_up(session, text, topic, tools)
-        answer = topic.answer(place(key, topic.name, self._seed, len(topic.order)))
+        period = len(topic.order_in(earlier=self._earlier))
+        answer = topic.answer(place(key, topic.name, self._seed, period), earlier=self._earlier)
         if topic.withdraws and session.claim:
             session.claim.status = "withdrawn"
             with self._lock:

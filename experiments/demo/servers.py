@@ -146,8 +146,10 @@ def start_demo_services(
     Port 0 takes a free port. `seed` and `pace` are the desk's (see :class:`Desk`), `token` is the service's
     bearer token. Raises DemoServerError, and leaves nothing running, when a port cannot be had.
     """
+    desk = Desk(seed=seed, pace=pace)
+    earlier = Desk(seed=seed, pace=pace, handbook=desk.handbook, earlier=True)
     service = ServerThread(
-        service_app(Desk(seed=seed, pace=pace), token),
+        service_app(desk, token, earlier),
         host,
         service_port,
         threads=SERVICE_THREADS,

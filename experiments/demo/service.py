@@ -11,13 +11,26 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 from experiments.demo.desk import Desk, DeskError
-from experiments.demo.wsgi import HttpError, bearer, json_app, text_field
+from experiments.demo.wsgi import Handler, HttpError, bearer, json_app, text_field
+
+EARLIER = "/0.9"
+"""The path under which the release before this one still answers."""
 
 
-def service_app(desk: Desk | None = None, token: str | None = None) -> WSGIApplication:
-    """The service as a WSGI application; with `token` every request needs that bearer token."""
-    desk = desk or Desk()
+def service_app(
+    desk: Desk | None = None, token: str | None = None, earlier: Desk | None = None
+) -> WSGIApplication:
+    """The service as a WSGI application; with `token` every request needs that bearer token.
 
+    `earlier` answers below `EARLIER`, so that a run of each release can be compared.
+    """
+    routes = _routes(desk or Desk())
+    if earlier is not None:
+        routes |= {(method, EARLIER + path): handler for (method, path), handler in _routes(earlier).items()}
+    return json_app(routes, lambda _status, detail: {"error": detail}, bearer(token))
+
+
+def _routes(desk: Desk) -> dict[tuple[str, str], Handler]:
     def capabilities(_body: dict[str, Any]) -> dict[str, Any]:
         # Whoever asks what the desk can do will ask it something: its index is ready by then.
         threading.Thread(target=desk.handbook.warm, name="demo-index", daemon=True).start()
@@ -38,13 +51,12 @@ def service_app(desk: Desk | None = None, token: str | None = None) -> WSGIAppli
         session_id = text_field(body, "session_id")
         return _translated(lambda: desk.release(session_id))
 
-    routes = {
+    return {
         ("GET", "/capabilities"): capabilities,
         ("POST", "/prepare"): prepare,
         ("POST", "/submit"): submit,
         ("POST", "/release"): release,
     }
-    return json_app(routes, lambda _status, detail: {"error": detail}, bearer(token))
 
 
 def _translated(call: Any) -> dict[str, Any]:

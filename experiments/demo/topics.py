@@ -40,7 +40,8 @@ class Topic:
     """A question the service recognises: every cue must occur in the lower-case text.
 
     `node` is the spec node it reports, None for none; `refusal` the code of the message the answer gives;
-    `reads_ledger` and `withdraws` say what it does with the claim at hand.
+    `reads_ledger` and `withdraws` say what it does with the claim at hand. `earlier` is the order of the
+    release before this one, where it was another.
     """
 
     name: str
@@ -48,13 +49,19 @@ class Topic:
     node: str | None
     answers: tuple[Answer, ...]
     order: str = "a"
+    earlier: str = ""
     refusal: str | None = None
     reads_ledger: bool = False
     withdraws: bool = False
 
-    def answer(self, place: int) -> Answer:
+    def order_in(self, *, earlier: bool) -> str:
+        """The order of this release, or of the one before it."""
+        return self.earlier or self.order if earlier else self.order
+
+    def answer(self, place: int, *, earlier: bool = False) -> Answer:
         """The answer for the attempt at `place` (from 0)."""
-        return self.answers[ord(self.order[place % len(self.order)]) - ord("a")]
+        order = self.order_in(earlier=earlier)
+        return self.answers[ord(order[place % len(order)]) - ord("a")]
 
 
 LEDGER_DOWN = Topic(
@@ -132,6 +139,7 @@ TOPICS: tuple[Topic, ...] = (
             ),
         ),
         "aabaa",
+        earlier="bbaab",
         reads_ledger=True,
     ),
     Topic(
@@ -231,6 +239,7 @@ TOPICS: tuple[Topic, ...] = (
             Answer("", cites=0),
         ),
         "abaca",
+        earlier="aaaaa",
     ),
     Topic(
         "deposit-interest",
@@ -252,6 +261,7 @@ TOPICS: tuple[Topic, ...] = (
             Answer("The permit ends on the day of the sale. From then on you pay the single fee.", cites=0),
         ),
         "ababa",
+        earlier="aaaaa",
     ),
     Topic(
         "reminder",
@@ -264,6 +274,7 @@ TOPICS: tuple[Topic, ...] = (
             Answer("The first reminder is free. The second one costs twelve and a half euros.", cites=2),
         ),
         "aabab",
+        earlier="aaaaa",
     ),
     Topic(
         "late-objection",
@@ -286,6 +297,7 @@ TOPICS: tuple[Topic, ...] = (
             Answer("The desk estimates use by the average of the last three years.", cites=2, node="WT-03"),
         ),
         "aaaba",
+        earlier="babab",
     ),
     Topic(
         "cash-refund",
@@ -301,6 +313,7 @@ TOPICS: tuple[Topic, ...] = (
             ),
         ),
         "abaab",
+        earlier="aaaaa",
     ),
     Topic(
         "moving",
@@ -318,6 +331,7 @@ TOPICS: tuple[Topic, ...] = (
             Answer("You get back the waste levy for the full months that remain.", reports_usage=False),
         ),
         "aabac",
+        earlier="aaaaa",
     ),
     Topic(
         "goodwill",

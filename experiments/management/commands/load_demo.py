@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,12 +10,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from experiments.demo.handbook import DATA, HANDBOOK_FILE
+from experiments.demo.service import EARLIER
 from experiments.evaluation import Rubric as RubricValue
-from experiments.evaluation import SettleMode
-from experiments.models import Corpus, Experiment, JudgeModel, Policy, Role, Rubric, Suite, Target, User
+from experiments.evaluation import SettleMode, plural
+from experiments.models import Corpus, Experiment, JudgeModel, Policy, Role, Rubric, Run, Suite, Target, User
 from experiments.services.authoring import publish_policy, publish_rubric
 from experiments.services.configuring import save_experiment, save_judge, save_target
 from experiments.services.edits import NEW, edition_of
+from experiments.services.runs import RunRefused, start_run
 from experiments.services.users import save_user
 from experiments.transfer.imports import import_corpus, import_suite
 
@@ -23,6 +26,7 @@ SUITE = "refund-desk"
 CORPUS = "desk-handbook"
 RUBRIC = "desk-judge"
 POLICY = "desk-assistant"
+POLICIES = ("policy-1.md", "policy-2.md")
 TARGET = "demo-desk"
 JUDGE = "demo-judge"
 EXPERIMENTS = {SUITE: SettleMode.both, "refund-desk-sources": SettleMode.criteria}
@@ -34,7 +38,7 @@ JUDGE_KEY = "env:DEMO_KEY"
 class Command(BaseCommand):
     help = (
         "Load the demo. What is there already stays as it is, but for the addresses of the demo's target and "
-        "judge, which become the ones given. Starts no run."
+        "judge, which become the ones given. Starts runs only when asked to."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -50,6 +54,13 @@ class Command(BaseCommand):
             help="create nothing, only correct the addresses of a demo that was loaded before",
         )
 
+        parser.add_argument(
+            "--runs",
+            action="store_true",
+            help="also start three runs of the first experiment: two releases under one policy, then another "
+            "policy; the demo service must be listening",
+        )
+
     def handle(self, *_: Any, **options: Any) -> None:
         target = {
             "adapter": "contract_http",
@@ -63,19 +74,24 @@ class Command(BaseCommand):
         }
         try:
             with transaction.atomic():
-                done = load(target, judge, create=not options["addresses_only"])
+                done = load(target, judge, create=not options["addresses_only"], runs=options["runs"])
+            if options["runs"]:
+                done += start_runs(target["url"])
         except ValueError as refused:
             raise CommandError(f"The demo cannot be loaded: {refused}") from None
+        except RunRefused as refused:
+            raise CommandError(f"The demo's runs cannot start: {refused}") from None
         if options["verbosity"]:
             self.stdout.write(done)
 
 
-def load(target: dict[str, Any], judge: dict[str, Any], *, create: bool) -> str:
+def load(target: dict[str, Any], judge: dict[str, Any], *, create: bool, runs: bool = False) -> str:
     """Makes what is missing when `create`, points target and judge at their addresses; says what it did."""
     made: list[str] = []
     if create:
         made += _people()
-        made += _texts()
+        # The first run is under the first version; each run publishes the one it needs.
+        made += _texts(POLICIES[:1] if runs else POLICIES)
     made += _systems(target, judge, create=create)
     if create:
         made += _experiments()
@@ -92,8 +108,8 @@ def _people() -> list[str]:
     return [f"user {name} ({role.label})" for name, role in missing]
 
 
-def _texts() -> list[str]:
-    """Suite, corpus, rubric and both versions of the policy, each only where there is none of its name."""
+def _texts(policies: tuple[str, ...]) -> list[str]:
+    """Suite, corpus, rubric and these versions of the policy, each only where there is none of its name."""
     made = []
     if not Suite.objects.filter(name=SUITE).exists():
         cases = import_suite(None, DATA / "suite.yaml")[0].created
@@ -105,9 +121,9 @@ def _texts() -> list[str]:
         publish_rubric(None, RubricValue(name=RUBRIC, template=_read("rubric.txt")))
         made.append(f"rubric {RUBRIC}")
     if not Policy.objects.filter(name=POLICY).exists():
-        for name in ("policy-1.md", "policy-2.md"):
+        for name in policies:
             publish_policy(None, POLICY, _read(name))
-        made.append(f"policy {POLICY} (2 versions)")
+        made.append(f"policy {POLICY} ({plural(len(policies), 'version')})")
     return made
 
 
@@ -151,6 +167,22 @@ def _experiments() -> list[str]:
         }
         save_experiment(None, experiment=None, fields=fields, edition=NEW)
     return [f"experiment {name}" for name in missing]
+
+
+def start_runs(url: str) -> str:
+    """Three runs of the first experiment, for real: the earlier release, this one, and this one under the
+    second policy. Each once, whatever was started of them before."""
+    started = []
+    for number, (address, policy) in enumerate(((url + EARLIER, 0), (url, 0), (url, 1)), start=1):
+        token = uuid.uuid5(uuid.NAMESPACE_URL, f"evalsite demo run {number}")
+        if Run.objects.filter(token=token).exists():
+            continue
+        target = Target.objects.get(name=TARGET)
+        config = {**target.config, "url": address}
+        save_target(None, target=target, name=TARGET, config=config, edition=edition_of(target))
+        publish_policy(None, POLICY, _read(POLICIES[policy]))
+        started.append(start_run(None, Experiment.objects.get(name=SUITE), token))
+    return f" Started {', '.join(f'run {run.number}' for run in started)}." if started else ""
 
 
 def _read(name: str) -> str:
