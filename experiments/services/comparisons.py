@@ -11,7 +11,15 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from experiments.evaluation.comparability import RunFacts, comparability, pair
-from experiments.evaluation.comparing import CaseChange, Change, changes, summarize
+from experiments.evaluation.comparing import (
+    CaseChange,
+    Change,
+    CriterionCounts,
+    badness,
+    changes,
+    moved_criterion,
+    summarize,
+)
 from experiments.evaluation.text import printable
 from experiments.execution import dispatch
 from experiments.execution.regrading import current_grading, grade_by_versions
@@ -32,17 +40,6 @@ from experiments.services.edits import require
 from experiments.services.runs import WrongState
 
 log = logging.getLogger("experiments.services")
-
-ORDER = (
-    Change.worse,
-    Change.better,
-    Change.not_counted,
-    Change.same,
-    Change.new,
-    Change.gone,
-    Change.unpaired,
-)
-"""How a table of changes is ordered: what asks for attention first."""
 
 
 def ask_comparison(user: User | None, a: Run, b: Run) -> Comparison:
@@ -112,7 +109,7 @@ class _Side:
 
     facts: RunFacts
     rows: dict[str, CaseResult]
-    criteria: dict[str, dict[str, float]]
+    criteria: dict[str, list[CriterionCounts]]
 
 
 def _read(grading_id: int) -> _Side:
@@ -125,20 +122,20 @@ def _read(grading_id: int) -> _Side:
     return _Side(facts, rows, _criteria(grading_id))
 
 
-def _criteria(grading_id: int) -> dict[str, dict[str, float]]:
-    """For each case the share of its settled attempts that each criterion passed."""
-    shares: dict[str, dict[str, float]] = defaultdict(dict)
-    counts = CaseCriterion.objects.filter(case_result__grading=grading_id).order_by("position")
-    for key, kind, passes, fails in counts.values_list("case_result__case__key", "kind", "passes", "fails"):
-        if passes + fails:
-            shares[key][kind] = passes / (passes + fails)
-    return shares
+def _criteria(grading_id: int) -> dict[str, list[CriterionCounts]]:
+    """How each criterion went over the attempts of each case, by case key."""
+    counts: dict[str, list[CriterionCounts]] = defaultdict(list)
+    rows = CaseCriterion.objects.filter(case_result__grading=grading_id).order_by("position")
+    fields = ("case_result__case__key", "kind", "position", "passes", "fails")
+    for key, kind, position, passes, fails in rows.values_list(*fields):
+        counts[key].append(CriterionCounts(kind, position, passes, fails))
+    return counts
 
 
 def _compared(comparison: Comparison, found: list[CaseChange], a: _Side, b: _Side) -> Iterator[ComparedCase]:
-    def urgency(change: CaseChange) -> tuple[int, float, int]:
+    def urgency(change: CaseChange) -> tuple[tuple[int, int, float], int]:
         row = a.rows.get(change.case) or b.rows[change.case]
-        return ORDER.index(change.change), -abs(change.difference or 0.0), row.position
+        return badness(change), row.position
 
     for position, change in enumerate(sorted(found, key=urgency)):
         here, there = a.rows.get(change.case), b.rows.get(change.case)
@@ -156,16 +153,13 @@ def _compared(comparison: Comparison, found: list[CaseChange], a: _Side, b: _Sid
 
 
 def _flipped(change: CaseChange, a: _Side, b: _Side) -> str:
-    """The criterion whose share of passes moved most in the direction of the change; else what decided B."""
+    """The criterion that moved most the way of the change; without one, what decided the worse side."""
     if change.change not in (Change.worse, Change.better):
         return ""
-    here, there = a.criteria.get(change.case, {}), b.criteria.get(change.case, {})
-    worse = change.change is Change.worse
-    moved = {kind: (there[kind] - here[kind]) * (-1 if worse else 1) for kind in here.keys() & there.keys()}
-    best = max(moved, key=lambda kind: (moved[kind], kind), default=None)
-    if best is not None and moved[best] > 0:
-        return best
-    row = (b if worse else a).rows.get(change.case)
+    moved = moved_criterion(change.change, a.criteria[change.case], b.criteria[change.case])
+    if moved is not None:
+        return moved.kind
+    row = (b if change.change is Change.worse else a).rows.get(change.case)
     return row.decided_by if row else ""
 
 
