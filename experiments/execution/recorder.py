@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,11 @@ from experiments.runner.ports import FinishedAttempt
 log = logging.getLogger("experiments.execution")
 
 FLUSH_SECONDS = 0.05
-"""How long a result waits at most for others to be written with."""
+"""How long a result waits for others to be written with, on a machine that keeps up."""
+LONGEST_FLUSH_SECONDS = 0.5
+WRITING_SHARE = 4
+"""A result waits so many times longer than the last batch took to write: a slow database is asked less
+often for more, and its thread stays free for claims and begins most of the time."""
 FLUSH_COUNT = 64
 """So many results are written at once at most."""
 QUEUE_LIMIT = 512
@@ -41,6 +46,7 @@ class Recorder:
         self._room = asyncio.Event()
         self._room.set()
         self._closing = False
+        self._pause = FLUSH_SECONDS
         self.recorded = 0
         """Attempts this group's recorder has ended."""
 
@@ -66,7 +72,7 @@ class Recorder:
             await self._first.wait()
             if not self._closing and len(self._queue) < FLUSH_COUNT:
                 try:
-                    async with asyncio.timeout(FLUSH_SECONDS):
+                    async with asyncio.timeout(self._pause):
                         await self._full.wait()
                 except TimeoutError:
                     pass
@@ -77,7 +83,10 @@ class Recorder:
                 if not self._queue:
                     self._first.clear()
             if batch:
+                begun = time.monotonic()
                 await self._write(batch)
+                took = WRITING_SHARE * (time.monotonic() - begun)
+                self._pause = min(max(took, FLUSH_SECONDS), LONGEST_FLUSH_SECONDS)
                 for finished in batch:
                     self._let_go(finished.planned.id)
             elif self._closing:
