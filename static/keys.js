@@ -17,18 +17,30 @@ const press = (selector) => {
 };
 const go = (path) => () => { window.location.assign(path); };
 const has = (selector) => () => document.querySelector(selector) !== null;
+// What a page calls the thing stands on the element itself, so that the sheet says it in the page's words.
+const named = (selector, words) => () => document.querySelector(selector)?.dataset.does ?? words;
+const option = (key) => ({ keys: key, does: named(`[data-option="${key}"]`), badge: `[data-badge="${key}"]`, when: has(`[data-option="${key}"]`), run: () => press(`[data-option="${key}"]`) });
 
 const KEYS = [
+  ...[..."1234567890"].map(option),
+  { keys: "Enter", does: named("[data-key-commit]"), badge: "[data-key-commit]", when: has("[data-key-commit]"), run: () => press("[data-key-commit]") },
+  { keys: "Ctrl+Enter", does: () => `${named("[data-key-commit]")()}, also while writing`, when: has("textarea ~ * [data-key-commit]"), run: () => press("[data-key-commit]") },
+  { keys: "s", does: "skip it", badge: "[data-key-skip]", when: has("[data-key-skip]"), run: () => press("[data-key-skip]") },
+  { keys: "f", does: "flag it, or take the flag away", badge: "[data-key-flag]", when: has("[data-key-flag]"), run: () => press("[data-key-flag]") },
+  { keys: "u", does: "undo your last decision", badge: "[data-key-undo]", when: has("[data-key-undo]"), run: () => press("[data-key-undo]") },
+  { keys: "j", does: "next in the queue", badge: "[data-key-item-next]", when: has("[data-key-item-next]"), run: () => press("[data-key-item-next]") },
+  { keys: "k", does: "previous in the queue", badge: "[data-key-item-previous]", when: has("[data-key-item-previous]"), run: () => press("[data-key-item-previous]") },
   { keys: "j", also: "ArrowDown", does: "next row", when: has("[data-row-link]"), run: () => row(1) },
   { keys: "k", also: "ArrowUp", does: "previous row", when: has("[data-row-link]"), run: () => row(-1) },
   { keys: "x", does: "open the row", native: "Enter", when: has("[data-row-link]"), run: () => { if (document.activeElement?.matches("[data-row-link]")) document.activeElement.click(); } },
   { keys: "v", does: "varied cases only, and all again", when: has("[data-key-varied]"), run: () => press("[data-key-varied]:not([aria-current])") || press("#tab-all") },
   { keys: "/", does: "search", badge: "[data-key-search]", when: has("[data-key-search]"), run: () => { const field = document.querySelector("[data-key-search]"); field?.focus(); field?.select(); } },
-  { keys: "]", also: "n", does: "next case", badge: "[data-key-next]", when: has("[data-key-next]"), run: () => press("[data-key-next]") },
-  { keys: "[", also: "p", does: "previous case", badge: "[data-key-previous]", when: has("[data-key-previous]"), run: () => press("[data-key-previous]") },
+  { keys: "]", also: "n", does: named("[data-key-next]", "next case"), badge: "[data-key-next]", when: has("[data-key-next]"), run: () => press("[data-key-next]") },
+  { keys: "[", also: "p", does: named("[data-key-previous]", "previous case"), badge: "[data-key-previous]", when: has("[data-key-previous]"), run: () => press("[data-key-previous]") },
   { keys: "g h", does: "go to home", run: go("/") },
   { keys: "g r", does: "go to runs", run: go("/runs/") },
   { keys: "g e", does: "go to experiments", run: go("/experiments/") },
+  { keys: "g q", does: "go to the queue", run: go("/queue/") },
   { keys: "?", does: "this sheet", run: () => openSheet() },
 ];
 const SEQUENCE_MS = 1200;
@@ -40,12 +52,19 @@ let firstAt = 0;
 const lettersOff = () => { try { return localStorage.getItem(OFF) === "1"; } catch { return false; } };
 
 function writing(target) {
-  return target.closest?.("input, textarea, select, [contenteditable], dialog[open], [popover]:popover-open") !== null;
+  return target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], dialog[open], [popover]:popover-open") !== null;
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.matches?.("input[type=search]")) { event.preventDefault(); event.target.blur(); return; }
-  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape" && event.target.matches?.("input[type=search], textarea")) { event.preventDefault(); event.target.blur(); return; }
+  if (event.defaultPrevented || event.isComposing || event.altKey) return;
+  if (event.ctrlKey || event.metaKey) {
+    const chord = event.key === "Enter" && KEYS.find((key) => key.keys === "Ctrl+Enter");
+    if (chord && chord.when()) { event.preventDefault(); chord.run(); }
+    return;
+  }
+  // Enter on a link or a button is the browser's own.
+  if (event.key === "Enter" && event.target.closest?.("a, button, summary")) return;
   if (writing(event.target) || lettersOff() && event.key.length === 1 && event.key !== "?") return;
   if (event.key.startsWith("Arrow") && !event.target.matches("[data-row-link]")) return;
   const both = first && event.timeStamp - firstAt < SEQUENCE_MS ? `${first} ${event.key}` : event.key;
@@ -83,7 +102,7 @@ function openSheet() {
   close.addEventListener("click", () => sheet.close());
   KEYS.filter((key) => !key.when || key.when()).forEach((key) => {
     const line = make("div", "", sheet, "sheet-line");
-    make("span", key.does, line);
+    make("span", typeof key.does === "function" ? key.does() : key.does, line);
     const badges = make("span", "", line);
     badge(key.keys, badges);
     const other = key.also ?? key.native;

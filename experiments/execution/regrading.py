@@ -45,7 +45,8 @@ from experiments.models import (
 
 
 class CannotRegrade(Exception):
-    """The run has no closed grading to start from, or its evidence was purged; the message says which."""
+    """The run has no closed grading to start from, its evidence was purged, or what its grading kept is not
+    enough; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ def regrade_cases(grading: Grading, cases: Mapping[int, EvalCase]) -> list[Regra
             if evidence is None:
                 raise CannotRegrade(f"the evidence of run {grading.run_id} was purged")
             case = cases[attempt.case_id]
-            after = await regrade_roles(case, evidence, before, ruler, ctx)
+            try:
+                after = await regrade_roles(case, evidence, before, ruler, ctx)
+            except ValueError as cannot:
+                raise CannotRegrade(f"run {grading.run_id}: {cannot}") from None
             seconds, deadline = attempt.seconds, grading.run.attempt_seconds
             found.append(
                 Regraded(

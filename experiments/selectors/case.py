@@ -79,6 +79,7 @@ class AttemptView:
 @dataclass(frozen=True, slots=True)
 class CasePage:
     id: int
+    case_id: int
     run_id: int
     experiment: str
     key: str
@@ -116,6 +117,7 @@ def case_page(
     stored = _stored(row, attempts)
     return CasePage(
         id=row.pk,
+        case_id=row.case_id,
         run_id=run_id,
         experiment=row.grading.run.experiment.name,
         key=row.case.key,

@@ -147,6 +147,9 @@ def decide(
     _check(item, answer)
     with transaction.atomic():
         locked = ReviewItem.objects.select_for_update().get(pk=item.pk)
+        twice = _sent_before(user, locked, answer, version)
+        if twice is not None:
+            return twice
         late = locked.version != version and (locked.holder_id != user.pk or locked.lease != lease)
         decision = _answer(user, locked, answer, None, late=late)
         if answer.everywhere:
@@ -155,6 +158,20 @@ def decide(
                 _answer(user, sibling, spread, decision, late=False)
     item.refresh_from_db()
     return decision
+
+
+def _sent_before(user: User, item: ReviewItem, answer: Answer, version: int) -> RoleDecision | None:
+    """The very answer, recorded from the same page by an earlier click: it is not recorded again, so that
+    one undo takes it back."""
+    return item.decisions.filter(
+        reviewer=user,
+        item_version=version,
+        role=answer.role,
+        group=answer.group,
+        reason=answer.reason,
+        reverses=None,
+        reversed_by=None,
+    ).first()
 
 
 def _check(item: ReviewItem, answer: Answer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpResponse
 
 from experiments.models import AttemptEvidence, CaseResult, Permission
+from experiments.selectors.activity import activity_of
 from experiments.selectors.case import case_page, whole_reply
 from experiments.web.access import Request, allow
 from experiments.web.pages import page
@@ -16,7 +17,8 @@ def case_in_run(request: Request, run_id: int, case_result_id: int) -> HttpRespo
         found = case_page(run_id, case_result_id, chosen_of(request))
     except CaseResult.DoesNotExist:
         raise Http404 from None
-    return page(request, "case_in_run.html", {"page": found}, here="Runs")
+    context = {"page": found, "activity": activity_of(request.user, "case", found.case_id)}
+    return page(request, "case_in_run.html", context, here="Runs")
 
 
 def chosen_of(request: Request) -> tuple[int | None, int | None]:

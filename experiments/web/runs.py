@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from experiments.models import Experiment, Permission, Run
+from experiments.selectors.activity import activity_of
 from experiments.selectors.run import run_page
 from experiments.selectors.runs import runs_page
 from experiments.services.runs import WrongState, resume_run, stop_run
@@ -37,6 +38,7 @@ def run(request: Request, run_id: int) -> HttpResponse:
         raise Http404 from None
     context = {"page": found, "all_cases": reverse("web:run", args=[run_id])}
     if not wants_part(request):
+        context["activity"] = activity_of(request.user, "run", run_id)
         return page(request, "run.html", context, here="Runs")
     polled = request.GET.get("part") == "progress"
     status = STOP_POLLING if polled and not found.head.is_live else 200

@@ -115,6 +115,6 @@ def test_the_page_asks_the_database_equally_often_at_any_size(
 ) -> None:
     run = a_run(experiment, {"a": "P" * repeats, "b": "F" * repeats, "c": "P" * repeats})
     there = address(run, "b")
-    # Session and user; the case, its attempts, two neighbours, results, verdicts, evidence.
-    with django_assert_num_queries(9):
+    # Session and user; the case, its attempts, two neighbours, results, verdicts, evidence, activity.
+    with django_assert_num_queries(10):
         assert viewer.get(there).status_code == 200

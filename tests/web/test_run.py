@@ -260,6 +260,6 @@ def test_the_page_asks_the_database_equally_often_at_any_size(
 ) -> None:
     strips = {f"case-{n}": ["PPPFP", "FFFFF", "UUUUU"][n % 3] for n in range(cases)}
     run = a_run(experiment, strips)
-    # Two for the session and the user; grading with run, failed, varied, near misses, their lines, the table.
-    with django_assert_num_queries(8):
+    # Session and user; grading with run, failed, varied, near misses, their lines, the table; activity.
+    with django_assert_num_queries(9):
         page(viewer, run)
