@@ -190,7 +190,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     # The default of 1.0 s between polls gives a tenth of the speed.
     {"polling_interval": 0.02}
     if BROKER_URL.startswith("memory")
-    else {"visibility_timeout": VISIBILITY_SECONDS, "health_check_interval": 25, "socket_keepalive": True}
+    else {
+        "visibility_timeout": VISIBILITY_SECONDS,
+        "health_check_interval": 25,
+        "socket_keepalive": True,
+        # A broker that does not answer at all must not hold up the request that starts a run.
+        "socket_connect_timeout": 3,
+    }
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None

@@ -101,7 +101,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(
         victim.kill()
         assert run.attempts.filter(state="running", group=group).exists(), "it held attempts"
         settle(desk)
-        until(lambda: swept_to_its_end(run), 60, pause=0.2)
+        until(lambda: swept_to_its_end(run), 180, pause=0.2)
         assert desk.most <= LANES
     assert_nothing_lost_or_doubled(run, undisturbed)
     assert run.groups.filter(pk=group.pk, state="ended", epoch=2).exists()
@@ -124,7 +124,7 @@ def test_a_killed_process_of_the_embedded_mode_loses_and_doubles_nothing(
         try:
             until(lambda: m.Run.objects.filter(experiment=experiment).exists(), 60)
             run = m.Run.objects.get(experiment=experiment)
-            until(lambda: in_the_middle(run), 60)
+            until(lambda: in_the_middle(run), 120)
         finally:
             process.kill()
             process.wait(10)
@@ -148,7 +148,7 @@ def test_a_database_that_hangs_up_again_and_again_loses_and_doubles_nothing(sett
     with open_desk(seconds=0.02) as desk:
         run = start_run(None, experiment_for(desk.url, TURNS, repeats=5, lanes=LANES))
         driving = Other(lambda: drive_all(run))
-        until(lambda: in_the_middle(run), 60)
+        until(lambda: in_the_middle(run), 120)
         hang_ups = 0
         while driving.is_alive() and hang_ups < 8:
             time.sleep(0.1)
@@ -158,7 +158,7 @@ def test_a_database_that_hangs_up_again_and_again_loses_and_doubles_nothing(sett
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
                 hang_ups += 1
-        driving.join(60)
+        driving.join(180)
         while not swept_to_its_end(run):
             drive_all(run)
         assert desk.most <= LANES
