@@ -14,15 +14,13 @@ from experiments.evaluation.criteria.base import (
 )
 from experiments.evaluation.criteria.corpora import CorpusIndex, index_of, quotable
 from experiments.evaluation.criteria.matching import distinct
-from experiments.evaluation.criteria.mentions import find_mentions, resolves
+from experiments.evaluation.criteria.mentions import MOST as MOST_MENTIONS
+from experiments.evaluation.criteria.mentions import TooManyMentionsError, find_mentions, resolves
 from experiments.evaluation.criteria.quoting import MOST_MARKS, count_marks, find_quotes
 from experiments.evaluation.evidence import Evidence
 from experiments.evaluation.outcome import Verdict
 from experiments.evaluation.ports import CriterionContext
 from experiments.evaluation.text import printable, squeeze
-
-MOST_MENTIONS = 20_000
-"""Mentions read of one reply."""
 
 MOST_FAILING = 100
 """Failing quotes or mentions that are listed; after them nothing more is looked up."""
@@ -81,33 +79,40 @@ async def mentions_in_corpus(
     if evidence.reply is None:
         return missing_reply()
     index = CorpusIndex(()) if ctx.corpus is None else index_of(ctx.corpus)
+    mentioned, unresolved, all_read = _looked_up(evidence.reply, index)
+    if not mentioned:
+        return not_applicable("the reply mentions no article")
+    if ctx.corpus is None:
+        return error("no corpus configured")
+    if not unresolved and not all_read:
+        return error(f"the reply mentions more than {MOST_MENTIONS:,} articles, paragraphs and points")
+    failing = f"not in the corpus: {_shown(unresolved)}"
+    return outcome(
+        passed=not unresolved,
+        detail=failing if unresolved else f"{mentioned} mentioned, all in the corpus",
+        data={"mentions": mentioned, "unresolved": unresolved},
+    )
+
+
+def _looked_up(reply: str, index: CorpusIndex) -> tuple[int, list[str], bool]:
+    """How many different mentions were read, those that do not resolve, and whether none was left unread."""
     mentioned: set[str] = set()
     unresolved: dict[str, None] = {}
     known: dict[tuple[object, ...], bool] = {}
-    for mention in find_mentions(evidence.reply, index):
-        if ctx.corpus is None:
-            return error("no corpus configured")
-        if mention.key not in known:
-            known[mention.key] = resolves(mention, index)
-        text = squeeze(evidence.reply[mention.start : mention.end])
-        mentioned.add(text)
-        if not known[mention.key]:
-            unresolved[printable(text, _LISTED_CHARACTERS)] = None
-        if len(unresolved) >= MOST_FAILING:
-            break
-        if len(mentioned) >= MOST_MENTIONS:
-            return error(f"the reply mentions more than {MOST_MENTIONS:,} articles")
-    if not mentioned:
-        return not_applicable("the reply mentions no article")
-    failing = list(unresolved)
-    detail = (
-        f"not in the corpus: {_shown(failing)}"
-        if failing
-        else f"{len(mentioned)} mentioned, all in the corpus"
-    )
-    return outcome(
-        passed=not failing, detail=detail, data={"mentions": len(mentioned), "unresolved": failing}
-    )
+    all_read = True
+    try:
+        for mention in find_mentions(reply, index):
+            text = squeeze(reply[mention.start : mention.end])
+            mentioned.add(text)
+            if mention.key not in known:
+                known[mention.key] = resolves(mention, index)
+            if not known[mention.key]:
+                unresolved[printable(text, _LISTED_CHARACTERS)] = None
+                if len(unresolved) >= MOST_FAILING:
+                    break
+    except TooManyMentionsError:
+        all_read = False
+    return max(len(mentioned), int(not all_read)), list(unresolved), all_read
 
 
 def kinds() -> Iterable[CriterionKind]:

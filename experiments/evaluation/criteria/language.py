@@ -77,6 +77,20 @@ def readable(reply: str, cited: Iterable[str]) -> str:
     return _MARKER.sub(" ", text)
 
 
+def _told(sentence: str, asked: str, detector: LanguageDetector) -> str | None:
+    """The sentence's language, or None when it cannot be told."""
+    if _letters(sentence) < FEWEST_LETTERS:
+        return None
+    found = detector.detect(sentence)
+    if found in (None, asked):
+        return found
+    # Foreign names can outweigh the few words around them; those words then have the last say.
+    first, *others = sentence.split() or [""]
+    rest = " ".join([first, *(word for word in others if not word[0].isupper())])
+    is_asked = _letters(rest) >= FEWEST_LETTERS and detector.detect(rest) == asked
+    return asked if is_asked else found
+
+
 def _letters(sentence: str) -> int:
     return sum(map(str.isalpha, sentence))
 
@@ -96,9 +110,7 @@ async def language(
     spoken: Counter[str] = Counter()
     others: list[str] = []
     for sentence in sentences(text):
-        if _letters(sentence) < FEWEST_LETTERS:
-            continue
-        found = detector.detect(sentence)
+        found = _told(sentence, params.language, detector)
         if found is None:
             continue
         spoken[found] += 1

@@ -12,6 +12,9 @@ from itertools import pairwise, product
 from experiments.evaluation.criteria import mention_words as words
 from experiments.evaluation.criteria.corpora import CorpusIndex
 
+MOST = 10_000
+"""Articles, paragraphs and points that are read of one text."""
+
 _LONGEST_RANGE = 300
 _UNKNOWN = ""
 _PARTS = re.compile(r"(.*?)(\d+)([a-z]*)\Z", re.IGNORECASE | re.DOTALL)
@@ -46,11 +49,19 @@ class Mention:
         return (self.law, tuple(self.articles), below)
 
 
+class TooManyMentionsError(Exception):
+    """The text mentions more than is read of one."""
+
+
 def find_mentions(text: str, index: CorpusIndex) -> Iterator[Mention]:
-    """Every mention in order, each with its law where one is named, carried over or the corpus's only one."""
+    """Every mention in order, each with its law where one is named, carried over or the corpus's only one.
+
+    Raises TooManyMentionsError after MOST members.
+    """
     position = 0
+    reader = _Reader(text, 0, index)
     while found := words.KEYWORD.search(text, position):
-        reader = _Reader(text, found.end(), index)
+        reader.at = found.end()
         chain = _chain(reader, found)
         position = max(reader.at, found.end())
         _carry(chain)
@@ -91,6 +102,13 @@ class _Reader:
         self.text = text
         self.at = at
         self.index = index
+        self._members = 0
+
+    def count(self, members: int) -> None:
+        """Keep account of what was read."""
+        self._members += members
+        if self._members > MOST:
+            raise TooManyMentionsError
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         start = words.SPACE.match(self.text, self.at)
@@ -244,6 +262,7 @@ def _listed(
     """Members joined by commas and en. A comma alone joins only what en ends, or what is said to be many:
     in "artikel 6, 3 maanden later" it does not. Nor is the 2 of "en 2 lid" a member, but an ordinal is."""
     found = member()
+    reader.count(len(found))
     if not found:
         return []
     sure = reader.at
@@ -254,6 +273,7 @@ def _listed(
         if not (comma or closing):
             break
         more = member()
+        reader.count(len(more))
         if not more or reader.sees(words.UNIT) or (not ordinal and reader.sees(words.ORDINAL_TAIL)):
             break
         unsure += more

@@ -75,7 +75,9 @@ async def none(case: EvalCase, evidence: Evidence, *, params: NoneParams, ctx: C
     if not found:
         if partly:
             return error("the text holds more that looks like personal data than can be read")
-        return outcome(passed=True, detail=f"none found: {', '.join(params.kinds)}", data={"found": [], "counts": {}})
+        return outcome(
+            passed=True, detail=f"none found: {', '.join(params.kinds)}", data={"found": [], "counts": {}}
+        )
     shown = [{"kind": span.kind, "masked": masked(seen[span.start : span.end])} for span in found[:_LISTED]]
     counts = Counter(span.kind for span in found)
     return outcome(

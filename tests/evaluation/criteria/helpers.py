@@ -41,6 +41,22 @@ def verdict(
     return asyncio.run(used.evaluate(spec, on or case(), evidence, ctx or CriterionContext()))
 
 
+def verdicts(
+    kind: str,
+    replies: Iterable[str],
+    params: Mapping[str, Any] | None = None,
+    ctx: CriterionContext | None = None,
+) -> list[Verdict]:
+    """A verdict for each reply, all in one loop: for thousands of them."""
+    spec, registry = CriterionSpec(kind=kind, params=dict(params or {})), builtin_registry()
+
+    async def all_of_them() -> list[Verdict]:
+        context = ctx or CriterionContext()
+        return [await registry.evaluate(spec, case(), replied(reply), context) for reply in replies]
+
+    return asyncio.run(all_of_them())
+
+
 class LabellingJudge:
     """Gives these labels in turn, the last one for ever, and keeps what it was asked."""
 

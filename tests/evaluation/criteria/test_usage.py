@@ -42,3 +42,30 @@ def test_no_failure_fails_on_a_failure_of_any_turn_and_quotes_the_first() -> Non
 
 def test_no_failure_passes_when_no_turn_recorded_one() -> None:
     assert verdict("run.no_failure", Evidence(turns=(turn(1, 1),))).status is CriterionStatus.PASS
+
+
+@pytest.mark.parametrize(
+    ("seconds", "most", "status"),
+    [
+        ([0.1] * 10, 1.0, CriterionStatus.PASS),
+        ([1, 2], 3, CriterionStatus.PASS),
+        ([1, 2.001], 3, CriterionStatus.FAIL),
+        ([0.0], 0, CriterionStatus.PASS),
+        ([1, None], 3, CriterionStatus.ERROR),
+        ([], 3, CriterionStatus.ERROR),
+    ],
+)
+def test_seconds_of_all_turns_sum_to_at_most_max(
+    seconds: list[float | None], most: float, status: CriterionStatus
+) -> None:
+    evidence = Evidence(turns=tuple(Turn(prompt="?", reply="r", seconds=one) for one in seconds))
+    found = verdict("usage.max_seconds", evidence, {"max": most})
+    assert found.status is status
+    if status is CriterionStatus.FAIL:
+        assert found.detail == "3.001 seconds, at most 3 allowed"
+
+
+@pytest.mark.parametrize("most", [-1, "3", True, None])
+def test_seconds_that_are_no_number_are_refused(most: object) -> None:
+    evidence = Evidence(turns=(Turn(prompt="?", reply="r", seconds=1.0),))
+    assert verdict("usage.max_seconds", evidence, {"max": most}).status is CriterionStatus.ERROR
