@@ -101,9 +101,9 @@ def _experiment(plan: Plan) -> Iterator[Refusal]:
         yield refuse("no_target", "target", "The experiment names no target.")
     elif plan.capabilities is None:
         said = plan.target_problem or "it gave no answer"
-        yield refuse(
-            "target_unreachable", "target", f"The target cannot say what it can do: {printable(said, 500)}."
-        )
+        said = printable(said, 500).rstrip(".")
+        end = "" if said.endswith(("?", "!", "…")) else "."
+        yield refuse("target_unreachable", "target", f"The target cannot say what it can do: {said}{end}")
 
 
 def _duplicates(plan: Plan) -> Iterator[Refusal]:

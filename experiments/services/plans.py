@@ -10,12 +10,14 @@ from experiments.evaluation import (
     CriterionSpec,
     EvalCase,
     Refusal,
+    Rubric,
     SettledBy,
     SettleMode,
     default_settle_mode,
     route,
 )
 from experiments.evaluation.preflight import Plan, preflight
+from experiments.evaluation.text import printable
 from experiments.hooks import load_hooks
 from experiments.mapping import case_of, criteria_of, policy_of, rubric_of
 from experiments.models import CaseVersion, Experiment, Target
@@ -60,6 +62,7 @@ def plan_run(experiment: Experiment) -> RunPlan:
     criteria = criteria_of(suite) if suite else ()
     mode = settle_mode_of(experiment, criteria, cases)
     capabilities, problem = ask_capabilities(experiment.target)
+    rubric, broken_rubric = _rubric(experiment)
     hooks = load_hooks()
     refusals = preflight(
         Plan(
@@ -70,9 +73,7 @@ def plan_run(experiment: Experiment) -> RunPlan:
             lanes=experiment.lanes,
             repeats=experiment.repeats,
             criteria=criteria,
-            rubric=rubric_of(experiment.rubric.current)
-            if experiment.rubric and experiment.rubric.current
-            else None,
+            rubric=rubric,
             policy=policy_of(experiment.policy.current)
             if experiment.policy and experiment.policy.current
             else None,
@@ -90,7 +91,7 @@ def plan_run(experiment: Experiment) -> RunPlan:
         settled_by=Counter(
             SettledBy.criteria if mode is SettleMode.criteria else route(case) for case in cases
         ),
-        refusals=(*_judge_refusals(experiment), *refusals),
+        refusals=(*broken_rubric, *_judge_refusals(experiment), *refusals),
         capabilities=capabilities,
         metric_versions=_metric_versions(cases, mode),
         versions=versions,
@@ -137,6 +138,18 @@ async def _capabilities(target: Target) -> Capabilities:
             return await client.capabilities()
     finally:
         await client.aclose()
+
+
+def _rubric(experiment: Experiment) -> tuple[Rubric | None, tuple[Refusal, ...]]:
+    """The rubric's current version; one that breaks the rules of today is a refusal and counts as none."""
+    version = experiment.rubric.current if experiment.rubric else None
+    if version is None:
+        return None, ()
+    try:
+        return rubric_of(version), ()
+    except ValueError as broken:
+        sentence = f"The rubric {version} cannot be used: {broken}"
+        return None, (Refusal(code="rubric_broken", where="rubric", sentence=printable(sentence, 1000)),)
 
 
 def _services(experiment: Experiment) -> frozenset[str]:

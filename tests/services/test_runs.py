@@ -196,3 +196,14 @@ def test_editing_the_experiment_or_its_target_changes_no_started_run(target: m.T
     run.refresh_from_db()
     assert run.lanes == 4
     assert run.target_config["url"] != target.config["url"]
+
+
+def test_a_stored_rubric_that_cannot_be_used_is_a_refusal_not_a_crash(target: m.Target) -> None:
+    experiment = ready_experiment(target)
+    assert experiment.rubric is not None
+    experiment.rubric.current = m.RubricVersion.objects.create(
+        rubric=experiment.rubric, number=2, fingerprint="g", template="Judge it."
+    )
+    experiment.rubric.save()
+    codes = [refusal.code for refusal in plan_run(experiment).refusals]
+    assert "rubric_broken" in codes
