@@ -47,7 +47,7 @@ def statuses(found: list[Verdict]) -> Counter[CriterionStatus]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "language", "untold"), [("gdpr-nl", "nl", 0), ("gdpr-en", "en", 0), ("alce-replies", "en", 9)]
+    ("name", "language", "untold"), [("gdpr-nl", "nl", 0), ("gdpr-en", "en", 1), ("alce-replies", "en", 6)]
 )
 def test_every_text_whose_language_can_be_told_is_in_its_own_and_in_no_other(
     name: str, language: str, untold: int
