@@ -10,7 +10,7 @@ WORKERS ?= 2
 export PORT DATABASE_URL BROKER_URL
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format faults pins clean
+.PHONY: help install run test check format faults screenshots pins clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -46,6 +46,9 @@ format: $(STAMP) ## write the formatting that check asks for
 
 faults: $(STAMP) ## processes killed, services taken away
 	$(BIN)/python -m pytest -m faults --durations=20 $(ARGS)
+
+screenshots: $(STAMP) ## take the pictures of the README anew, in docs/images
+	$(BIN)/python -m tests.screenshots
 
 pins: $(STAMP) ## pin requirements/*.in anew, with hashes
 	for file in run dev; do $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header \
