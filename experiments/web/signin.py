@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import authenticate, get_user_model, login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -17,12 +18,22 @@ from experiments.web.addresses import on_this_machine
 
 TEMPLATE = "sign_in.html"
 LONGEST_TOKEN = 200
+LONGEST_NAME = 150
 LINK_REFUSED = (
     "This link has been used or is older than ten minutes. A new start of the site prints a fresh one,"
     " and so does manage.py sign_in_link."
 )
 LINK_ELSEWHERE = "A sign-in link works only in a browser on the machine that runs the site."
 LOCKED_OUT = "Too many wrong passwords for this name. Wait a quarter of an hour."
+
+
+class SignInForm(AuthenticationForm):
+    """Django's form, which lets a name of any length through to the throttle's column of 255 characters."""
+
+    def clean(self) -> dict[str, Any]:
+        if len(self.cleaned_data.get("username", "")) > LONGEST_NAME:
+            raise self.get_invalid_login_error()
+        return super().clean()
 
 
 @require_GET
@@ -52,12 +63,12 @@ def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
 def _refuse(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse:
     view = LoginView(template_name=TEMPLATE)
     view.setup(request)
-    form = view.form_class(request)
+    form = SignInForm(request)
     return render(request, TEMPLATE, view.get_context_data(form=form, link_refusal=reason), status=status)
 
 
 urlpatterns = [
-    path("sign-in/", LoginView.as_view(template_name=TEMPLATE), name="sign_in"),
+    path("sign-in/", LoginView.as_view(template_name=TEMPLATE, form_class=SignInForm), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("link/", sign_in_by_link, name="link"),
 ]
