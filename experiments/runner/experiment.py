@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from experiments.detect.languages import LinguaDetector
 from experiments.evaluation import (
     AttemptCounts,
     AttemptResult,
@@ -96,6 +97,8 @@ async def run_experiment(
 ) -> tuple[list[EvalCaseResults], ExperimentReport]:
     """See ``ExperimentRunner.run``."""
     services = services or CriterionContext()
+    if services.detector is None:
+        services = replace(services, detector=LinguaDetector())
     opened = open_judge(judge) if isinstance(judge, JudgeConfig) else None
     if judge is not None:
         services = replace(services, judge=opened if isinstance(judge, JudgeConfig) else judge)

@@ -187,3 +187,10 @@ def test_an_experiment_needs_neither_django_nor_the_judges_sdk() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_the_language_of_replies_can_be_graded_without_naming_a_detector() -> None:
+    dutch = "De verhuurder moet de waarborgsom binnen veertien dagen terugbetalen."
+    asks = setup(phrase("a", criteria=(CriterionSpec(kind="reply.language", params={"language": "nl"}),)))
+    _, report, _ = run(asks, contract(Answer({"reply": dutch})))
+    assert (report.passed, report.judged) == (1, 1)
