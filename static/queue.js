@@ -91,20 +91,21 @@ function start(form) {
 
   let sent = false;
   let leaving = null;
-  form.addEventListener("submit", (event) => {
+  document.addEventListener("submit", (event) => {
     if (sent) { event.preventDefault(); return; }
     window.clearTimeout(timer);
     if (kept < changes) {
-      // What was just typed is kept before the page is left: a session that ended must not cost the answer.
+      // What was just typed is kept before any form leaves the page: neither a session that ended nor a page
+      // that is drawn anew may cost it.
       event.preventDefault();
-      const button = event.submitter;
+      const { target, submitter } = event;
       leaving ??= keep().then(() => {
         leaving = null;
-        if (kept >= changes) form.requestSubmit(button);
+        if (kept >= changes) target.requestSubmit(submitter);
       });
       return;
     }
-    sent = true;
+    sent = event.target === form;
   });
   window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
 

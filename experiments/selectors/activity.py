@@ -13,11 +13,13 @@ from typing import Any
 
 from django.db.models import Q
 
-from experiments.models import Activity, ItemState, ReviewItem, User
+from experiments.models import Activity, ItemState, ReviewItem, SourceRole, User
 
 SHOWN = 20
 VALUE_SHOWN = 160
 ANSWERS = ("decided", "undid")
+WORDS: dict[str, str] = {**dict(SourceRole.choices), **dict(ItemState.choices)}
+"""What the log holds as codes, as people say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _text(value: Any) -> str:
     elif isinstance(value, Collection) and not isinstance(value, str):
         text = ", ".join(_text(inner) for inner in value)
     elif isinstance(value, str):
-        text = value
+        text = WORDS.get(value, value)
     else:
         text = json.dumps(value)
     return text if len(text) <= VALUE_SHOWN else text[: VALUE_SHOWN - 1] + "…"

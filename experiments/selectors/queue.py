@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum, Window
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+    Window,
+)
 from django.db.models.functions import Now, RowNumber
 from django.utils import timezone
 
@@ -40,10 +52,13 @@ def clock(moment: datetime) -> str:
     return f"{day}{moment:%H:%M} UTC"
 
 
-def answered_by(viewer: User) -> Exists:
-    """Whether an item has an answer of this viewer that stands."""
-    mine = RoleDecision.objects.filter(item=OuterRef("pk"), reviewer=viewer, reverses=None, reversed_by=None)
-    return Exists(mine)
+def answered_by(viewer: User) -> ExpressionWrapper:
+    """Whether an item has an answer of this viewer that stands, as a column.
+
+    By one list of the viewer's items and not by an EXISTS for each row: SQLite would search that by reviewer.
+    """
+    mine = RoleDecision.objects.filter(reviewer=viewer, reverses=None, reversed_by=None)
+    return ExpressionWrapper(Q(pk__in=mine.values("item")), output_field=BooleanField())
 
 
 def held_by_others(viewer: User) -> Q:

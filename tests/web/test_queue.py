@@ -180,10 +180,10 @@ def test_replies_that_differ_are_a_step_apart(run: Run, ana: User) -> None:
     item.occurrences.create(attempt=other.attempts.get(), run=other)
     client = browser_of(ana)
     assert "said otherwise" in text_of(client, screen(item))
-    html = client.get(screen(item), {"at": 2}).content.decode()
+    html = client.get(screen(item), {"at": "2"}).content.decode()
     assert "said otherwise" not in html
     assert 'rel="prev"' in html
-    part = browser_of(ana, htmx=True).get(screen(item), {"at": 2, "part": "passage"}).content.decode()
+    part = browser_of(ana, htmx=True).get(screen(item), {"at": "2", "part": "passage"}).content.decode()
     assert part.lstrip().startswith("<section")
     assert text_of(client, screen(item) + "?at=999").count("see [") == 1
     assert last.number == 3
