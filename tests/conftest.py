@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +31,23 @@ def drop_triggers() -> None:
         for name, table in cursor.fetchall():
             where = "" if connection.vendor == "sqlite" else f' ON "{table}"'
             cursor.execute(f'DROP TRIGGER IF EXISTS "{name}"{where}')
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Hostile text in a log line or a failure must not end the test run: pytest-xdist sends UTF-8 only."""
+    return sendable((yield))
+
+
+def sendable(data: Any) -> Any:
+    """The same report with lone surrogates spelled out, at any depth."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, dict):
+        return {sendable(key): sendable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return type(data)(sendable(value) for value in data)
+    return data
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,3 +83,17 @@ def child_environment(transactional_db: None) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "PYTHONUNBUFFERED": "1",
     }
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test wrote may hold lone surrogates, which pytest-xdist cannot send to its controller."""
+    report = yield
+    report.sections = [(name, _sendable(text)) for name, text in report.sections]
+    if report.longrepr is not None and _sendable(str(report.longrepr)) != str(report.longrepr):
+        report.longrepr = _sendable(str(report.longrepr))
+    return report
+
+
+def _sendable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
