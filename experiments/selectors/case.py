@@ -199,7 +199,7 @@ def _varied(
 
 
 def _readable(document: Any) -> Evidence | None:
-    """Stored evidence, or None when there is none that can be read as such; the page then shows what there is."""
+    """Stored evidence, or None when there is none that can be read; the page then shows what there is."""
     try:
         return evidence_of(document)
     except ValueError:
