@@ -12,6 +12,7 @@ from django.db.models import (
     BooleanField,
     Count,
     Exists,
+    Expression,
     ExpressionWrapper,
     F,
     Min,
@@ -52,7 +53,7 @@ def clock(moment: datetime) -> str:
     return f"{day}{moment:%H:%M} UTC"
 
 
-def answered_by(viewer: User) -> ExpressionWrapper:
+def answered_by(viewer: User) -> Expression:
     """Whether an item has an answer of this viewer that stands, as a column.
 
     By one list of the viewer's items and not by an EXISTS for each row: SQLite would search that by reviewer.
