@@ -83,17 +83,3 @@ def child_environment(transactional_db: None) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "PYTHONUNBUFFERED": "1",
     }
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a test wrote may hold lone surrogates, which pytest-xdist cannot send to its controller."""
-    report = yield
-    report.sections = [(name, _sendable(text)) for name, text in report.sections]
-    if report.longrepr is not None and _sendable(str(report.longrepr)) != str(report.longrepr):
-        report.longrepr = _sendable(str(report.longrepr))
-    return report
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
