@@ -115,6 +115,8 @@ def _bsns(text: str) -> Iterator[Span]:
     found = 0
     for run in _RUN.finditer(text):
         start, end = run.span()
+        if end - start < _BSN_DIGITS - 1:
+            continue
         if (start and text[start - 1].isalnum()) or (end < len(text) and text[end].isalnum()):
             continue
         digits = _NOT_DIGIT.sub("", run[0])

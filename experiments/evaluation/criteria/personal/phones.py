@@ -75,6 +75,8 @@ def _cut(text: str, near: int, end: int) -> int:
 
 
 def _can_hold(stretch: str) -> bool:
+    if len(stretch) < _FEWEST_DIGITS:
+        return False
     return bool(_CAN_BEGIN.search(stretch)) and len(_DIGIT.findall(stretch)) >= _FEWEST_DIGITS
 
 
