@@ -28,6 +28,7 @@ SPACE = re.compile(r"[^\S\n]*\n?[^\S\n]*")
 COMMA = re.compile(",")
 AND = _words(r"(?:en/of|and/or|en|and|&|of|or|alsmede)(?!\w)")
 RANGE = _words(r"(?:t/m|tot en met|tot|to|through|t\.e\.m\.)(?!\w)|[-–—](?=\d|\()")
+SPACED_DASH = _words(r"[-–—]\s?(?=\d)")
 JO = _words(r"(?:juncto|iuncto|jo|jto|j°|jº)\.?(?!\w)")
 
 NUMBER = _words(r"\d{1,4}(?:[:.]\d{1,4})*(?:bis|ter|quater|[a-z]{1,2})?(?![\w°])(?!/\d)")

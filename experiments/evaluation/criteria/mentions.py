@@ -163,7 +163,7 @@ def _bare_number_follows(reader: _Reader, *, plural: bool) -> bool:
 
 
 def _mention(reader: _Reader, start: int, *, plural: bool) -> Mention | None:
-    articles = _listed(reader, lambda: _member(reader, words.NUMBER), plural=plural)
+    articles = _listed(reader, lambda: _member(reader, words.NUMBER, spaced=plural), plural=plural)
     if not articles or reader.sees(words.UNIT):
         return None
     mention = Mention(start, reader.at, articles)
@@ -230,13 +230,14 @@ def _bracketed(reader: _Reader, pattern: re.Pattern[str]) -> list[str]:
     return _listed(reader, lambda: _member(reader, pattern), plural=True)
 
 
-def _member(reader: _Reader, pattern: re.Pattern[str]) -> list[str]:
-    """One number or letter, or every one of a range."""
+def _member(reader: _Reader, pattern: re.Pattern[str], *, spaced: bool = False) -> list[str]:
+    """One number or letter, or every one of a range. A dash between spaces makes a range only of what is
+    said to be many: "artikelen 3 – 5", not "Artikel 3 – 5 voorwaarden"."""
     first = reader.take(pattern)
     if first is None:
         return []
     here, name = reader.at, _name(first)
-    if reader.take(words.RANGE):
+    if reader.take(words.RANGE) or (spaced and reader.take(words.SPACED_DASH)):
         last = reader.take(pattern)
         if last is not None and not reader.sees(words.UNIT):
             return _range(name, _name(last))
