@@ -39,13 +39,14 @@ with transaction.atomic(), answering_target() as target:
     collect_citations(m.Grading.objects.get(run=run).pk)
     m.ReviewItem.objects.filter(case__key="asks").update(weight=900)
 first, second = make_user("reviewer", username="one"), make_user("reviewer", username="two")
-item = m.ReviewItem.objects.get(unit_id="handbook/ch:9/art:1")
+mine = m.ReviewItem.objects.filter(case__suite=suite)
+item = mine.get(unit_id="handbook/ch:9/art:1")
 m.ReviewItem.objects.filter(pk=item.pk).update(wanted=2)
 for user, role in ((first, "acceptable"), (second, "not_a_source")):
     taken = take(user, item)
     decide(user, taken, Answer(role=role, reason="so it is"), lease=taken.lease, version=taken.version)
-asks = m.ReviewItem.objects.get(case__key="asks")
-print(run.pk, asks.pk, item.pk, m.ReviewItem.objects.get(unit_id="handbook/ch:3/art:4").pk)
+asks = mine.get(case__key="asks")
+print(run.pk, asks.pk, item.pk, mine.get(unit_id="handbook/ch:3/art:4").pk)
 """
 
 
