@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from tests.sites import Site, site_environment, start_site
@@ -102,3 +103,38 @@ def owner_page(browser: Browser, base_url: str, owner_state: Any) -> Iterator[Pa
     yield page
     context.close()
     assert faults == []
+
+
+@pytest.fixture
+def screen(browser: Browser, base_url: str, owner_state: Any) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the owner at a width and in a colour scheme."""
+    contexts = []
+
+    def open_page(width: int, scheme: Literal["light", "dark"]) -> Page:
+        context = browser.new_context(
+            base_url=base_url,
+            storage_state=owner_state,
+            color_scheme=scheme,
+            viewport={"width": width, "height": 800},
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def check(page: Page) -> None:
+    """What holds for every page: no violation that axe finds, nothing wider than the screen."""
+    found = Axe().run(page)
+    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+    fits(page)
+
+
+def fits(page: Page) -> None:
+    """Nothing on the page is wider than the screen."""
+    width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width[0] <= width[1], page.url

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import check, fits
 from tests.sites import Site
 
 pytestmark = pytest.mark.browser
@@ -50,40 +50,6 @@ def addresses(site: Site) -> Iterator[dict[str, str]]:
     }
     stop = "from experiments.models import Run; from experiments.services.runs import stop_run"
     site.python(f"{stop}; stop_run(None, Run.objects.get(pk={live}))")
-
-
-@pytest.fixture
-def screen(browser: Browser, base_url: str, owner_state: Any) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the owner at a width and in a colour scheme."""
-    contexts = []
-
-    def open_page(width: int, scheme: Literal["light", "dark"]) -> Page:
-        context = browser.new_context(
-            base_url=base_url,
-            storage_state=owner_state,
-            color_scheme=scheme,
-            viewport={"width": width, "height": 800},
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-def check(page: Page) -> None:
-    """What holds for every page: no violation that axe finds, nothing wider than the screen."""
-    found = Axe().run(page)
-    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
-    fits(page)
-
-
-def fits(page: Page) -> None:
-    width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert width[0] <= width[1], page.url
 
 
 @pytest.mark.slow

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import check
 from tests.sites import Site
 
 pytestmark = pytest.mark.browser
@@ -54,35 +54,6 @@ print(run.pk, asks.pk, item.pk, mine.get(unit_id="handbook/ch:3/art:4").pk)
 def world(site: Site) -> dict[str, str]:
     run, asks, disagreed, other = site.python(MAKE_WORLD).split()[-4:]
     return {"run": run, "asks": asks, "disagreed": disagreed, "other": other}
-
-
-@pytest.fixture
-def screen(browser: Browser, base_url: str, owner_state: Any) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the owner at a width and in a colour scheme."""
-    contexts = []
-
-    def open_page(width: int, scheme: Literal["light", "dark"]) -> Page:
-        context = browser.new_context(
-            base_url=base_url,
-            storage_state=owner_state,
-            color_scheme=scheme,
-            viewport={"width": width, "height": 800},
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-def check(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
-    width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert width[0] <= width[1], page.url
 
 
 def verdict_of(page: Page, run: str) -> str:

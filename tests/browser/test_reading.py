@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_pages import check, fits
+from tests.browser.conftest import check, fits
 
 pytestmark = pytest.mark.browser
 RUN_MS = 90_000
