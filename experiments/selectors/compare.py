@@ -196,11 +196,13 @@ _TONES = {
 
 
 def _headline(result: RunComparison) -> str:
-    sides = []
-    for name, side in (("A", result.a), ("B", result.b)):
-        share = "no rate" if side.share is None else percent(side.share)
-        sides.append(f"{name} {share} ({side.passed:,} of {side.judged:,})")
-    return f"{result.shared:,} shared cases, {result.counted:,} counted on both sides. {', '.join(sides)}"
+    sides = (("A", result.a), ("B", result.b))
+    shares = [f"{name} {'no rate' if side.share is None else percent(side.share)}" for name, side in sides]
+    counts = [f"{name} {side.passed:,} of {side.judged:,}" for name, side in sides]
+    return (
+        f"{result.shared:,} shared cases, {result.counted:,} counted on both sides. "
+        f"Mean share of passes a case: {', '.join(shares)}; attempts passed: {', '.join(counts)}"
+    )
 
 
 def _difference(result: RunComparison) -> str:

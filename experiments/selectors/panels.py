@@ -79,20 +79,20 @@ def confidence(report: ExperimentReport) -> tuple[str, ...]:
     return tuple(flag.sentence for flag in report.flags if flag.name in CONFIDENCE)
 
 
-def limits(report: ExperimentReport, deadline: int) -> tuple[Limit, ...]:
+def limits(report: ExperimentReport) -> tuple[Limit, ...]:
     """Panel 6: every flag about what was measured, then every kind of attempt that says nothing."""
     flags = [Limit("!", "", flag.sentence) for flag in report.flags if flag.name not in CONFIDENCE + COST]
-    return (*flags, *_silent(report, deadline), *_reach(report))
+    return (*flags, *_silent(report), *_reach(report))
 
 
-def _silent(report: ExperimentReport, deadline: int) -> Iterator[Limit]:
+def _silent(report: ExperimentReport) -> Iterator[Limit]:
     """One line on all attempts that say nothing about the system, by kind."""
     if not report.without_evidence:
         return
     silent = report.counts.judge_silent
     kinds = (
         (report.setup_failed, "setup failed"),
-        (report.no_reply, f"no reply within {deadline} s"),
+        (report.no_reply, "no reply"),
         (silent, "the judge declined or was unreadable"),
         (report.inconclusive - silent, "nothing to read"),
         (report.evaluator_failed, "the evaluator broke"),

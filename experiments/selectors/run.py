@@ -162,7 +162,7 @@ def run_page(run_id: int, wanted: CaseFilter) -> RunPage:
         rate=Rate.of(report, grading),
         found=panels.found(counts, live=live),
         confidence=panels.confidence(report),
-        limits=panels.limits(report, run.attempt_seconds),
+        limits=panels.limits(report),
         cost=panels.cost(report, run.attempt_seconds),
         failed=_first(lines, CaseVerdict.FAILED, counts.failed),
         varied=_first(lines, CaseVerdict.VARIED, counts.varied),

@@ -33,7 +33,7 @@ def test_a_varied_case_says_why_and_shows_where_two_attempts_part(owner_page: Pa
     expect(owner_page.locator("[data-row]")).to_have_count(8)
     owner_page.get_by_role("link", name="claim-progress").last.click()
     facts = owner_page.locator(".facts")
-    expect(facts).to_contain_text("4 of 5 passed; true rate between 38% and 96%")
+    expect(facts).to_contain_text("passed 4 of 5; true rate between 38% and 96%")
     expect(facts).to_contain_text("differs because of: infrastructure")
     expect(owner_page.locator(".why")).to_contain_text("timed out")
     expect(owner_page.locator(".diff ins").first).to_be_visible()

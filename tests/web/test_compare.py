@@ -70,7 +70,7 @@ def test_a_regression_is_said_in_words_with_its_counts_interval_and_test(
     text = seen(compared(signed_in(client), *runs))
     assert "Comparable" in text
     assert "On these 12 cases B is worse than A." in text
-    assert "A 100% (24 of 24), B 66.7% (16 of 24)" in text
+    assert "Mean share of passes a case: A 100%, B 66.7%; attempts passed: A 24 of 24, B 16 of 24" in text
     assert "8 worse, 0 better; sign test p = 0.0078" in text
     assert "difference -33.3 points (95%:" in text
     assert text.count("citations.required") == 9  # once in the gate, once a case

@@ -52,7 +52,7 @@ def test_the_page_says_that_it_varied_how_uncertain_that_is_and_what_it_comes_fr
     reader: Client, run: m.Run
 ) -> None:
     text = seen(reader.get(address(run, "varies")).content.decode())
-    assert "3 of 5 passed; true rate between 23% and 88%" in text
+    assert "passed 3 of 5; true rate between 23% and 88%" in text
     assert "differs because of: system" in text
     assert "2 distinct replies: ×3, ×2" in text
     assert text.count("same as 1") == 2
