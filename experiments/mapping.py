@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -252,6 +253,18 @@ def result_of(row: Result, verdicts: list[CriterionVerdict]) -> EvaluationResult
             "expectation": row.expectation,
         }
     )
+
+
+def stored_results(grading_id: int, attempt_ids: Sequence[int]) -> dict[int, EvaluationResult]:
+    """The results of these attempts in a grading, by attempt, with their verdicts, in two queries.
+
+    An attempt that was not reached has none.
+    """
+    rows = list(Result.objects.filter(grading_id=grading_id, attempt_id__in=attempt_ids))
+    verdicts: dict[int, list[CriterionVerdict]] = defaultdict(list)
+    for verdict in CriterionVerdict.objects.filter(result__in=rows).order_by("position"):
+        verdicts[verdict.result_id].append(verdict)
+    return {row.attempt_id: result_of(row, verdicts[row.pk]) for row in rows}
 
 
 def search_of(case: EvalCase, reason: str = "") -> str:

@@ -22,16 +22,14 @@ from experiments.execution.attempts import anything_open
 from experiments.execution.caseresults import recompute
 from experiments.execution.dispatch import COLLECT, send_job
 from experiments.execution.recording import VERDICT_COLUMNS, move_figures
-from experiments.mapping import case_of, evidence_of, failure_of, result_of
+from experiments.mapping import case_of, evidence_of, failure_of, stored_results
 from experiments.models import (
     Attempt,
     AttemptEvidence,
     AttemptState,
     CaseResult,
     CaseVersion,
-    CriterionVerdict,
     Grading,
-    Result,
     Run,
     RunState,
     record_activity,
@@ -155,16 +153,12 @@ def recount(grading: Grading) -> AttemptCounts:
         part = list(attempts[start : start + CHUNK])
         ids = [attempt.pk for attempt in part]
         documents = dict(AttemptEvidence.objects.filter(pk__in=ids).values_list("pk", "document"))
-        results = {row.attempt_id: row for row in Result.objects.filter(grading=grading, attempt_id__in=ids)}
-        verdicts: dict[int, list[CriterionVerdict]] = {row.pk: [] for row in results.values()}
-        for verdict in CriterionVerdict.objects.filter(result_id__in=verdicts).order_by("position"):
-            verdicts[verdict.result_id].append(verdict)
+        results = stored_results(grading.pk, ids)
         for attempt in part:
-            row = results.get(attempt.pk)
             total += count_attempt(
                 load(graded[attempt.case_id]),
                 evidence_of(documents.get(attempt.pk)),
-                result_of(row, verdicts[row.pk]) if row else None,
+                results.get(attempt.pk),
                 failure_of(attempt),
                 seconds=attempt.seconds,
                 deadline=seconds,

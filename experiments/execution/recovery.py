@@ -88,11 +88,6 @@ def return_expired() -> int:
     return returned
 
 
-def settle_run(run_id: int) -> bool:
-    """After a stop: end the run at once when nothing is in flight. True when it ended."""
-    return finish_run(run_id)
-
-
 def unheard_groups(only: int | None = None) -> list[tuple[int, int]]:
     """Waiting groups that nobody was told about for a lease's time, stamped as told now: `(id, epoch)`.
 

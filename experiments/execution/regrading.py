@@ -7,7 +7,6 @@ asked again, and neither is the judge.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,19 +14,19 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from experiments.evaluation import AttemptCounts, CriterionContext, EvalCase, EvaluationResult, count_attempt
+from experiments.evaluation import AttemptCounts, EvalCase, EvaluationResult, count_attempt
 from experiments.evaluation.roles import regrade_roles
 from experiments.execution import sql
 from experiments.execution.caseresults import recompute
 from experiments.execution.dispatch import COLLECT, send_job
 from experiments.execution.finishing import case_loader, store_interval
 from experiments.execution.recording import VERDICT_COLUMNS, move_figures
+from experiments.execution.setting import services_for
 from experiments.mapping import (
-    corpus_of,
     evidence_of,
-    result_of,
     result_values,
     ruler_of,
+    stored_results,
     verdict_values,
 )
 from experiments.models import (
@@ -84,7 +83,7 @@ def regrade_cases(grading: Grading, cases: Mapping[int, EvalCase]) -> list[Regra
     The same function previews a decision and applies it, so that a preview is never another figure.
     """
     ruler = ruler_of(grading)
-    ctx = CriterionContext(corpus=corpus_of(grading.corpus_version))
+    ctx = services_for(grading.corpus_version)
     attempts = list(
         Attempt.objects.filter(
             run_id=grading.run_id, case_id__in=cases, state=AttemptState.DONE, counts=True, failure_cause=""
@@ -92,7 +91,7 @@ def regrade_cases(grading: Grading, cases: Mapping[int, EvalCase]) -> list[Regra
     )
     ids = [attempt.pk for attempt in attempts]
     documents = dict(AttemptEvidence.objects.filter(pk__in=ids).values_list("pk", "document"))
-    old = _results(grading.pk, ids)
+    old = stored_results(grading.pk, ids)
     old_cases = _graded_cases(grading.pk, list(cases))
 
     async def all_of_them() -> list[Regraded]:
@@ -122,14 +121,6 @@ def regrade_cases(grading: Grading, cases: Mapping[int, EvalCase]) -> list[Regra
         return found
 
     return asyncio.run(all_of_them())
-
-
-def _results(grading_id: int, attempt_ids: Sequence[int]) -> dict[int, EvaluationResult]:
-    rows = list(Result.objects.filter(grading_id=grading_id, attempt_id__in=attempt_ids))
-    verdicts: dict[int, list[CriterionVerdict]] = defaultdict(list)
-    for verdict in CriterionVerdict.objects.filter(result__in=rows).order_by("position"):
-        verdicts[verdict.result_id].append(verdict)
-    return {row.attempt_id: result_of(row, verdicts[row.pk]) for row in rows}
 
 
 def _graded_cases(grading_id: int, case_ids: Sequence[int]) -> dict[int, EvalCase]:

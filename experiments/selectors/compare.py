@@ -128,19 +128,16 @@ class ComparePage:
     all: str
 
 
-def run_choices(experiment_id: int | None = None) -> tuple[RunLine, ...]:
-    """Finished runs to pick from, newest first, those of one experiment when it is known."""
+def run_choices() -> tuple[RunLine, ...]:
+    """Finished runs to pick from, newest first."""
     runs = Run.objects.filter(state=RunState.FINISHED).select_related("experiment", "started_by")
-    if experiment_id is not None:
-        runs = runs.filter(experiment=experiment_id)
     return lines_of(runs.order_by("-pk")[:CHOICES])
 
 
-def last_two(experiment_id: int | None = None) -> tuple[Run, Run] | None:
-    """The two newest finished runs of an experiment (the newest run's, when none is named), older first."""
+def last_two() -> tuple[Run, Run] | None:
+    """The two newest finished runs of the newest run's experiment, older first."""
     finished = Run.objects.filter(state=RunState.FINISHED).order_by("-pk")
-    if experiment_id is None:
-        experiment_id = finished.values_list("experiment", flat=True).first()
+    experiment_id = finished.values_list("experiment", flat=True).first()
     found = list(finished.filter(experiment=experiment_id)[:2])
     return (found[1], found[0]) if len(found) == 2 else None
 

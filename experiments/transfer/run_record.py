@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from experiments.evaluation.results import AttemptResult, EvalCaseResults
-from experiments.mapping import case_of, failure_of, result_of
-from experiments.models import Attempt, AttemptState, CaseResult, CriterionVerdict, Grading, Result, Run
+from experiments.mapping import case_of, failure_of, stored_results
+from experiments.models import Attempt, AttemptState, CaseResult, Grading, Run
 from experiments.selectors.figures import report_of
 from experiments.wire.record import NamedVersion, Record, RecordCase, RunFacts, record_case
 
@@ -75,19 +75,12 @@ def _attempts(
     attempts = list(
         Attempt.objects.filter(run=run, case_id__in=case_ids, state=AttemptState.DONE, counts=True)
     )
-    ids = [attempt.pk for attempt in attempts]
-    results = {row.attempt_id: row for row in Result.objects.filter(grading=grading, attempt_id__in=ids)}
-    verdicts: dict[int, list[CriterionVerdict]] = defaultdict(list)
-    for verdict in CriterionVerdict.objects.filter(
-        result__grading=grading, result__attempt_id__in=ids
-    ).order_by("position"):
-        verdicts[verdict.result_id].append(verdict)
+    results = stored_results(grading.pk, [attempt.pk for attempt in attempts])
     found: dict[int, list[tuple[Attempt, AttemptResult]]] = defaultdict(list)
     for attempt in attempts:
-        row = results.get(attempt.pk)
         result = AttemptResult(
             number=attempt.number,
-            result=result_of(row, verdicts[row.pk]) if row else None,
+            result=results.get(attempt.pk),
             failure=failure_of(attempt),
             seconds=attempt.seconds,
         )
